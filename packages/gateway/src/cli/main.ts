@@ -1,0 +1,1 @@
+console.log("keywheel", process.argv.slice(2).join(" "));

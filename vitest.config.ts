@@ -1,0 +1,32 @@
+import { defineConfig } from "vitest/config";
+
+// Vite's own for Node, with ours before them: naming conditions replaces its list.
+const conditions = ["source", "module", "node", "development|production"];
+
+export default defineConfig({
+  test: {
+    passWithNoTests: false,
+    projects: [
+      {
+        // On sources, with nothing built: what the `source` condition of every package.json is for.
+        resolve: { conditions },
+        ssr: { resolve: { conditions } },
+        test: {
+          name: "unit",
+          include: ["packages/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+        },
+      },
+      {
+        // On the built program, as its users start it.
+        resolve: { conditions },
+        ssr: { resolve: { conditions } },
+        test: {
+          name: "program",
+          include: ["test/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
