@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { alone } from "./lock.mjs";
+import { findNode } from "./node.mjs";
+import { root } from "./root.mjs";
+import { run } from "./run.mjs";
+import { say } from "./say.mjs";
+
+/** In the order in which they build on each other. */
+const packages = ["pool", "gateway"];
+const stamp = join(root, "packages", "gateway", "dist", ".build-stamp");
+
+/** The built program's entry. */
+export const program = join(root, "packages", "gateway", "dist", "cli", "main.js");
+
+/**
+ * Builds the program, unless what is there was built from these very sources.
+ *
+ * @throws where the compiler finds fault; what it printed has been shown by then
+ */
+export async function ensureBuilt() {
+  if (isCurrent()) return;
+  await alone(async () => {
+    if (isCurrent()) return;
+    await build();
+  });
+}
+
+async function build() {
+  say("Building …");
+  const started = Date.now();
+  // Taken before, not after: a file that changes while the compiler runs must lead to another build.
+  const before = fingerprint();
+  rmSync(stamp, { force: true });
+  // The compiler looks at its own notes, not for its output, and would leave a hole where a file was deleted.
+  if (!isComplete()) for (const name of packages) rmSync(distOf(name), { recursive: true, force: true });
+
+  const { code } = await run(findNode(), [
+    join(root, "node_modules", "typescript", "bin", "tsc"),
+    "-b",
+    "packages/gateway",
+  ]);
+  if (code !== 0) throw new Error("The build failed; the compiler's words are above.");
+  if (!existsSync(program)) throw new Error(`The build made no ${relative(root, program)}.`);
+
+  for (const name of packages) removeOrphans(name);
+  writeFileSync(stamp, before);
+  say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+function isCurrent() {
+  return existsSync(stamp) && isComplete() && readFileSync(stamp, "utf8") === fingerprint();
+}
+
+function isComplete() {
+  return packages.every((name) => sourcesOf(name).every((source) => existsSync(outputOf(name, source))));
+}
+
+function fingerprint() {
+  const hash = createHash("sha256");
+  const inputs = [
+    "package-lock.json",
+    "tsconfig.base.json",
+    ...packages.flatMap((name) => [
+      `packages/${name}/package.json`,
+      `packages/${name}/tsconfig.json`,
+      ...sourcesOf(name).map((source) => `packages/${name}/src/${source}`),
+    ]),
+  ];
+  for (const input of inputs)
+    hash
+      .update(`${input}\0`)
+      .update(readFileSync(join(root, input)))
+      .update("\0");
+  return `${hash.digest("hex")}\n`;
+}
+
+/**
+ * Deletes output whose source is gone, which the compiler leaves where it lies.
+ *
+ * @param {string} name
+ */
+function removeOrphans(name) {
+  const expected = new Set(sourcesOf(name).map((source) => source.replace(/\.tsx?$/, "")));
+  for (const file of filesBelow(distOf(name))) {
+    const match = /^(.+?)(?:\.js|\.d\.ts)(?:\.map)?$/.exec(file);
+    if (match?.[1] !== undefined && !expected.has(match[1])) rmSync(join(distOf(name), file));
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {string[]} paths below `src`, in a fixed order
+ */
+function sourcesOf(name) {
+  return filesBelow(join(root, "packages", name, "src"))
+    .filter((file) => /\.tsx?$/.test(file) && !/\.(test|test-d|d)\.tsx?$/.test(file))
+    .sort();
+}
+
+/** @param {string} name @param {string} source */
+function outputOf(name, source) {
+  return join(distOf(name), source.replace(/\.tsx?$/, ".js"));
+}
+
+/** @param {string} name */
+function distOf(name) {
+  return join(root, "packages", name, "dist");
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]} with forward slashes, whatever the system's own
+ */
+function filesBelow(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => path.split(sep).join("/"));
+}

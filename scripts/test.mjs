@@ -1,0 +1,29 @@
+// Everything, from cheap to dear. Runs on whatever Node the machine has, 18 and up, with nothing installed.
+import { ensureBuilt } from "./lib/build.mjs";
+import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
+import { ensureInstalled } from "./lib/install.mjs";
+import { say } from "./lib/say.mjs";
+
+/** What failed, apart from tests. @type {string[]} */
+const faults = [];
+const total = { passed: 0, failed: 0 };
+
+try {
+  await ensureInstalled();
+  faults.push(...(await runChecks(allChecks)));
+  add(await runTests("unit"));
+  await ensureBuilt();
+  add(await runTests("program"));
+} catch (error) {
+  faults.push(error instanceof Error ? error.message : String(error));
+}
+
+for (const fault of faults) say(`✗ ${fault}`);
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exitCode = faults.length > 0 || total.failed > 0 ? 1 : 0;
+
+/** @param {import("./lib/checks.mjs").Tally} tally */
+function add({ passed, failed }) {
+  total.passed += passed;
+  total.failed += failed;
+}
