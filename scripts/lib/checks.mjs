@@ -63,7 +63,7 @@ async function passes({ name, commands }) {
  * @typedef {{ passed: number, failed: number }} Tally
  * @param {string} project one of the two in `vitest.config.ts`
  * @param {readonly string[]} [args] for vitest
- * @returns {Promise<Tally>} a run that breaks outside any test counts as one failure
+ * @returns {Promise<Tally>}
  */
 export async function runTests(project, args = []) {
   const folder = mkdtempSync(join(tmpdir(), "keywheel-tests-"));
@@ -78,13 +78,16 @@ export async function runTests(project, args = []) {
 }
 
 /**
+ * What a run of vitest comes to. One that breaks outside any test, or runs none, counts as one failure.
+ *
  * @param {number} code vitest's exit code
  * @param {{ numPassedTests: number, numFailedTests: number } | undefined} report
  * @returns {Tally}
  */
 export function tally(code, report) {
   const { numPassedTests: passed, numFailedTests: failed } = report ?? { numPassedTests: 0, numFailedTests: 0 };
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
+  const isBroken = code !== 0 || passed === 0;
+  return { passed, failed: isBroken && failed === 0 ? 1 : failed };
 }
 
 /** @param {string} name */

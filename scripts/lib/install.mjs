@@ -32,10 +32,10 @@ async function install() {
 
   // The npm that runs us, on the Node that runs it: the one in node_modules is about to be removed.
   const { npm_execpath: npm, npm_node_execpath: node } = process.env;
-  const [command, ...first] = npm && node ? [node, npm] : ["npm"];
+  const [command, first] = npm && node ? [node, [npm]] : ["npm", []];
   // Whatever NODE_ENV says: the compiler is a development dependency, Node 24 an optional one.
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const { code, output } = await run(/** @type {string} */ (command), [...first, ...args], { capture: true });
+  const { code, output } = await run(command, [...first, ...args], { capture: true });
 
   if (code !== 0) {
     say(output.trimEnd());

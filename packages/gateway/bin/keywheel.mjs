@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Parsed by whatever Node the machine has, so that one that is too old is told so, not shown a syntax error.
 import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const program = new URL("../dist/cli/main.js", import.meta.url);
 const scripts = new URL("../../../scripts/lib/", import.meta.url);
@@ -18,8 +19,11 @@ async function runFromCheckout() {
     const { run } = await import(new URL("run.mjs", scripts).href);
 
     await ensureBuilt();
-    if (isNewEnough(process.versions.node)) return await import(program.href);
-    const { code } = await run(findNode(), [program.pathname, ...process.argv.slice(2)], { cwd: process.cwd() });
+    if (isNewEnough(process.versions.node)) {
+      await import(program.href);
+      return;
+    }
+    const { code } = await run(findNode(), [fileURLToPath(program), ...process.argv.slice(2)], { cwd: process.cwd() });
     process.exitCode = code;
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error));

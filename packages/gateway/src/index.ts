@@ -1,1 +1,2 @@
+// The parts of the gateway that may be used on their own: none yet.
 export {};
