@@ -6,6 +6,8 @@ const conditions = ["source", "module", "node", "development|production"];
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    // One per core of the machines that CI gives us; tests of time-outs must not fight for the processor.
+    maxWorkers: 2,
     projects: [
       {
         // On sources, with nothing built: what the `source` condition of every package.json is for.
