@@ -1,0 +1,91 @@
+import { SecretIndex, type Span } from "./secret-index.ts";
+
+/** What stands in place of a secret. */
+export const redacted = "[redacted]";
+
+/** Shorter values than this cannot be told from words and are left alone. */
+const shortestValue = 6;
+/** From here on a value is looked for anywhere; a shorter one only where it stands alone. */
+const shortestPattern = 8;
+
+/**
+ * What looks like a credential whoever it belongs to; the first group stays. Each begins with literal characters, by which
+ * the engine skips ahead, and repeats one class, so that the time stays linear. None takes a quote or a backslash: a line
+ * of JSON stays JSON. They are apart because one large alternative would be tried at every character.
+ */
+const shapes: readonly RegExp[] = [
+  // Vendors' prefixes, ours among them (kw_, kwa_), and those of code hosts and chat services.
+  /\b()(?:sk|pk|rk|xai|nvapi|csk|pplx|fw|gsk|tgp|kw|kwa|hf|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9][\w-]{14,}/g,
+  /\b()AIza[\w-]{20,}/g,
+  /\b()AQ\.[\w-]{20,}/g,
+  // A JSON web token.
+  /\b()eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
+  /\b([Bb]earer\s+|BEARER\s+|[Bb]asic\s+)[\w.~+/=-]{8,}/g,
+  /([?&](?:key|api[-_]?key|token|access_token|code)=)[^&\s"'\\#<>]+/g,
+  /(openai-insecure-api-key\.)[\w.-]{8,}/g,
+  // The password in an address.
+  /(:\/\/[^\s:@/"'\\]{0,100}:)[^\s@/"'\\]{1,200}(?=@)/g,
+];
+
+const loneWord = /[^\s"'`\\,:;=&?()[\]{}<>]+/g;
+
+/**
+ * The one redactor: takes every secret that it knows, and what looks like one, out of a text.
+ *
+ * Known are all values it was ever told, those of keys that were deleted since included: they may still be valid at the
+ * provider, and a running response may still quote them.
+ */
+export class Redactor {
+  readonly #index = new SecretIndex();
+  readonly #words = new Set<string>();
+
+  /** Hides these values from now on, in plain, URL-encoded, JSON and base64 form. Cheap for values that are known. */
+  learn(values: Iterable<string | { reveal(): string }>): void {
+    for (const value of values) this.#learnOne(typeof value === "string" ? value : value.reveal());
+  }
+
+  /** The text without secrets. Safe to apply twice. Bound to its object, so that it can be handed on alone. */
+  readonly redact = (text: string): string => {
+    let result = cut(text, this.#index.find(text));
+    if (this.#words.size > 0) result = result.replace(loneWord, (word) => (this.#words.has(word) ? redacted : word));
+    return shapes.reduce((shown, shape) => shown.replace(shape, `$1${redacted}`), result);
+  };
+
+  #learnOne(value: string): void {
+    if (value.length >= shortestPattern) {
+      if (this.#index.add(value)) for (const form of formsOf(value)) this.#index.add(form);
+    } else if (value.length >= shortestValue && /[^A-Za-z]/.test(value)) this.#words.add(value);
+  }
+}
+
+/** The other shapes in which a value may be met. */
+function formsOf(value: string): string[] {
+  const percent = encodeURIComponent(value);
+  const lowerPercent = percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+  const json = JSON.stringify(value).slice(1, -1);
+  const base64 = [0, 1, 2].map((before) => base64Core(value, before));
+  const base64Url = base64.map((core) => core.replaceAll("+", "-").replaceAll("/", "_"));
+  return [percent, lowerPercent, json, ...base64, ...base64Url].filter((form) => form.length >= shortestPattern);
+}
+
+/**
+ * The base64 digits that depend on the value alone when `before` bytes stand before it: three bytes become four digits,
+ * so there are three ways for a value to lie (`Basic` credentials have a user name in front).
+ */
+function base64Core(value: string, before: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
+  const first = Math.ceil((before * 8) / 6);
+  const last = Math.floor((bytes.length * 8) / 6);
+  return bytes.toString("base64").slice(first, last);
+}
+
+function cut(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  let result = "";
+  let done = 0;
+  for (const [start, end] of spans) {
+    result += text.slice(done, start) + redacted;
+    done = end;
+  }
+  return result + text.slice(done);
+}
