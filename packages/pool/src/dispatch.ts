@@ -1,0 +1,306 @@
+import type { AttemptRecord } from "./ports/events.ts";
+import type { Choice, Question, Ticket } from "./ports/shared-state.ts";
+import type { Pool } from "./pool.ts";
+import type { DurationMs, EpochMs } from "./rules/time.ts";
+import type { JudgedAnswer, Verdict } from "./rules/verdict.ts";
+
+/** An answer of the provider whose head is here and whose body is not yet on its way to anybody. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly receivedAt: EpochMs;
+  /** A header's value by its lower-case name; repeated headers joined with ", ". */
+  header(name: string): string | undefined;
+  /** Whether the whole body has arrived. */
+  readonly isComplete: boolean;
+  /**
+   * The beginning of the body as text, content encoding undone on a copy. Settles when the body has ended, `limitBytes`
+   * have come or `waitMs` are over; the bytes stay for delivery.
+   */
+  readText(limitBytes: number, waitMs: DurationMs): Promise<string>;
+  /**
+   * Watches the beginning of a successful body until it shows content or an error, or until a bounded time or size is
+   * reached. `undefined`: go ahead and deliver it.
+   */
+  openingError(): Promise<JudgedAnswer | undefined>;
+  /** Lets go of it without delivering: drained if little is left, else its connection is closed. May be called twice. */
+  discard(): void;
+}
+
+/** What came of sending a request once. */
+export type Delivery<A extends UpstreamAnswer> =
+  | { readonly kind: "answer"; readonly answer: A }
+  | {
+      readonly kind: "broken";
+      readonly fault: "unreachable" | "timeout";
+      /** Whether the provider cannot have begun to work on it, so that sending it again is safe. */
+      readonly repeatable: boolean;
+      /** For people; without secrets. */
+      readonly message: string;
+    }
+  /** The client left. */
+  | { readonly kind: "gone" };
+
+/** Sends one request with one key. The dispatcher calls it again with other keys, never twice at a time. */
+export type Transport<A extends UpstreamAnswer> = (keyId: string) => Promise<Delivery<A>>;
+
+export interface DispatchOptions<A extends UpstreamAnswer> {
+  readonly requestId: string;
+  readonly pool: Pool;
+  readonly question: Question;
+  readonly transport: Transport<A>;
+  readonly judge: (answer: JudgedAnswer) => Verdict;
+  /** Whether the body can be sent a second time. */
+  readonly replayable: boolean;
+  /** `settings.retry.provider_errors`: how often a fault of the provider may be tried again; 0 to give it back. */
+  readonly providerRetries: number;
+  readonly now: () => EpochMs;
+  readonly monotonic: () => number;
+  readonly onAttempt: (attempt: AttemptRecord) => void;
+  readonly onNotice: (verdict: Verdict) => void;
+}
+
+/** How the delivery of an answer to the client ended. */
+export type Ending =
+  /** To its last byte, with the end that its dialect demands. */
+  | { readonly kind: "completed" }
+  /** The provider's connection broke, or the body ended short of its dialect's end. */
+  | { readonly kind: "truncated" }
+  /** An error was told inside the body after content had gone out. */
+  | { readonly kind: "failed"; readonly answer: JudgedAnswer }
+  /** The client left. */
+  | { readonly kind: "gone" };
+
+/** What the client is to be given. */
+export type DispatchOutcome<A extends UpstreamAnswer> =
+  | {
+      readonly kind: "answer";
+      readonly answer: A;
+      readonly keyId: string;
+      readonly attempts: number;
+      /** Must be called once, when the delivery has ended; the key's success or failure counts from then. */
+      finish(ending: Ending): Promise<void>;
+    }
+  /** No key was left; `last` is what the provider said to the last attempt, if there was one. */
+  | {
+      readonly kind: "refused";
+      readonly choice: Exclude<Choice, { kind: "key" }>;
+      readonly last: { readonly status: number; readonly message: string | undefined } | undefined;
+      readonly attempts: number;
+    }
+  | {
+      readonly kind: "broken";
+      readonly fault: "unreachable" | "timeout";
+      readonly message: string;
+      readonly keyId: string;
+      readonly attempts: number;
+    }
+  | { readonly kind: "gone"; readonly attempts: number };
+
+/** How much of a refusal is read to judge it, and how long it may take to come. */
+const refusalBytes = 65_536;
+const refusalWaitMs = 1_000;
+/** Statuses that are the key's fault unless the body tells otherwise: nobody else may get the key meanwhile. */
+const blaming = new Set([401, 402, 403, 429, 529]);
+
+type ChosenKey = Extract<Choice, { kind: "key" }>;
+
+/** One attempt after it was judged. */
+interface Judged<A extends UpstreamAnswer> {
+  readonly delivery: Delivery<A>;
+  readonly verdict: Verdict;
+  readonly status: number | undefined;
+}
+
+/** What a request has been through so far. */
+interface Course<A extends UpstreamAnswer> {
+  readonly tried: Set<string>;
+  /** Of the tried ones, those that failed for the provider's fault: with nobody else left they may be asked again. */
+  readonly faulted: Set<string>;
+  attempts: number;
+  /** Keys given up without blame ("does not fit"): one other at the most. */
+  detours: number;
+  providerRetries: number;
+  last: { readonly status: number; readonly message: string | undefined } | undefined;
+  /** What blames no key is kept, to be given back if no other key does better. */
+  kept: Kept<A> | undefined;
+}
+
+interface Kept<A extends UpstreamAnswer> {
+  readonly delivery: Exclude<Delivery<A>, { kind: "gone" }>;
+  readonly chosen: ChosenKey;
+  readonly verdict: Verdict;
+}
+
+/**
+ * Serves one request with the keys of a pool: plan, attempt, judge, record, next.
+ *
+ * A key is tried once at the most; its failure is recorded durably before the next one is asked; nothing has gone to the
+ * client when this settles, so that a retry is invisible.
+ *
+ * @see spec "Failover Flow Chart", contract §4 rules 4 to 9
+ */
+export async function dispatch<A extends UpstreamAnswer>(options: DispatchOptions<A>): Promise<DispatchOutcome<A>> {
+  const course: Course<A> = {
+    tried: new Set(),
+    faulted: new Set(),
+    attempts: 0,
+    detours: 0,
+    providerRetries: 0,
+    last: undefined,
+    kept: undefined,
+  };
+  for (;;) {
+    const choice = await plan(options, course);
+    if (choice.kind !== "key") return giveUp(options, course, choice);
+    const startedAt = options.now();
+    const startedMono = options.monotonic();
+    course.tried.add(choice.keyId);
+    const delivery = await attempt(options, course, choice);
+    const judged = await examine(options, choice, delivery);
+    const durationMs = options.monotonic() - startedMono;
+    await record(options, choice, judged, { startedAt, durationMs });
+    const outcome = next(options, course, choice, judged);
+    if (outcome !== undefined) return outcome;
+  }
+}
+
+async function plan<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Promise<Choice> {
+  const { pool, question } = options;
+  if (course.attempts === 0) return pool.choose(question);
+  // A detour is no fault of the bound key: the session stays where it is.
+  const bind = course.detours === 0 && course.providerRetries === 0;
+  const choice = await pool.choose({ ...question, tried: course.tried, bind });
+  if (choice.kind === "key" || course.faulted.size === 0) return choice;
+  const tried = new Set([...course.tried].filter((keyId) => !course.faulted.has(keyId)));
+  course.faulted.clear();
+  return pool.choose({ ...question, tried, bind });
+}
+
+async function attempt<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  course: Course<A>,
+  chosen: ChosenKey,
+): Promise<Delivery<A>> {
+  course.attempts++;
+  const first = await options.transport(chosen.keyId);
+  if (first.kind !== "broken" || !first.repeatable || !options.replayable) return first;
+  course.attempts++;
+  return options.transport(chosen.keyId);
+}
+
+async function examine<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  chosen: ChosenKey,
+  delivery: Delivery<A>,
+): Promise<Judged<A>> {
+  if (delivery.kind !== "answer") return { delivery, verdict: verdictWithoutAnswer(delivery), status: undefined };
+  const { answer } = delivery;
+  if (answer.status < 400) {
+    const error = await answer.openingError();
+    if (error === undefined) return { delivery, verdict: options.judge(factsOf(answer, "")), status: answer.status };
+    return { delivery, verdict: options.judge(error), status: error.status };
+  }
+  if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, 2 * refusalWaitMs);
+  const bodyText = await answer.readText(refusalBytes, refusalWaitMs);
+  return { delivery, verdict: options.judge(factsOf(answer, bodyText)), status: answer.status };
+}
+
+function factsOf(answer: UpstreamAnswer, bodyText: string): JudgedAnswer {
+  return { status: answer.status, header: (name) => answer.header(name), bodyText, receivedAt: answer.receivedAt };
+}
+
+function verdictWithoutAnswer(delivery: Exclude<Delivery<UpstreamAnswer>, { kind: "answer" }>): Verdict {
+  if (delivery.kind === "gone")
+    return { key: { kind: "none" }, request: "give-back", code: "client_gone", message: undefined };
+  return { key: { kind: "none" }, request: "provider-retry", code: delivery.fault, message: delivery.message };
+}
+
+async function record<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  chosen: ChosenKey,
+  { verdict, status }: Judged<A>,
+  timing: { readonly startedAt: EpochMs; readonly durationMs: DurationMs },
+): Promise<void> {
+  const { keyId, why, passedOver } = chosen;
+  options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code });
+  if (verdict.notice !== undefined) options.onNotice(verdict);
+  // A success is one only when the body has reached the client whole: `finish` records it.
+  if (verdict.key.kind !== "succeeded") await options.pool.settle(chosen.ticket, verdict, status ?? 0);
+}
+
+/** The outcome, or undefined to go on with another key. */
+function next<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  course: Course<A>,
+  chosen: ChosenKey,
+  { delivery, verdict, status }: Judged<A>,
+): DispatchOutcome<A> | undefined {
+  if (delivery.kind === "gone") {
+    dropKept(course);
+    return { kind: "gone", attempts: course.attempts };
+  }
+  if (!goesOn(options, course, verdict)) {
+    dropKept(course);
+    return giveBack(options, course, { delivery, chosen, verdict });
+  }
+  if (status !== undefined) course.last = { status, message: verdict.message };
+  if (verdict.request === "provider-retry") course.faulted.add(chosen.keyId);
+  if (verdict.request !== "next-key") {
+    dropKept(course);
+    course.kept = { delivery, chosen, verdict };
+  } else if (delivery.kind === "answer") delivery.answer.discard();
+  return undefined;
+}
+
+function goesOn<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>, verdict: Verdict): boolean {
+  if (!options.replayable) return false;
+  switch (verdict.request) {
+    case "give-back":
+      return false;
+    case "next-key":
+      return true;
+    case "one-other-key":
+      return course.detours++ === 0;
+    case "provider-retry":
+      return course.providerRetries++ < options.providerRetries;
+  }
+}
+
+function dropKept<A extends UpstreamAnswer>(course: Course<A>): void {
+  if (course.kept?.delivery.kind === "answer") course.kept.delivery.answer.discard();
+  course.kept = undefined;
+}
+
+function giveUp<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  course: Course<A>,
+  choice: Exclude<Choice, { kind: "key" }>,
+): DispatchOutcome<A> {
+  if (course.kept !== undefined) return giveBack(options, course, course.kept);
+  return { kind: "refused", choice, last: course.last, attempts: course.attempts };
+}
+
+function giveBack<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  { attempts }: Course<A>,
+  { delivery, chosen, verdict }: Kept<A>,
+): DispatchOutcome<A> {
+  const { keyId, ticket } = chosen;
+  if (delivery.kind === "broken")
+    return { kind: "broken", fault: delivery.fault, message: delivery.message, keyId, attempts };
+  const { answer } = delivery;
+  const finish = async (ending: Ending): Promise<void> => {
+    if (ending.kind === "failed") {
+      await settleLate(options.pool, ticket, options.judge(ending.answer), ending.answer.status);
+    } else if (ending.kind === "completed" && verdict.key.kind === "succeeded") {
+      await options.pool.settle(ticket, verdict, answer.status);
+    }
+  };
+  return { kind: "answer", answer, keyId, attempts, finish };
+}
+
+/** An error that came after content: it is the key's if it says so, but nothing is tried again. */
+async function settleLate(pool: Pool, ticket: Ticket, verdict: Verdict, status: number): Promise<void> {
+  if (verdict.key.kind === "succeeded") return;
+  await pool.settle(ticket, verdict, status);
+}

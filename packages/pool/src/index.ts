@@ -1,0 +1,59 @@
+export * from "./errors.ts";
+export type { Clock } from "./ports/clock.ts";
+export type { AttemptRecord, EventSink, PoolEvent } from "./ports/events.ts";
+export type { DisabledRecord, HealthRecord, Journal, StatusReason } from "./ports/journal.ts";
+export { maskSecret, Secret } from "./ports/secrets.ts";
+export type {
+  Choice,
+  KeyEntry,
+  KeySnapshot,
+  KeyState,
+  PassedOver,
+  Question,
+  RestoredBinding,
+  SessionRef,
+  SharedState,
+  Standing,
+  StatePolicy,
+  Ticket,
+  TouchedSession,
+} from "./ports/shared-state.ts";
+export { type BindingTable } from "./rules/binding-table.ts";
+export {
+  type CooldownPolicy,
+  defaultCooldownPolicy,
+  type Failure,
+  type Health,
+  healthy,
+  isCooling,
+  ladderMs,
+  restoreHealth,
+  type WaitSource,
+} from "./rules/cooldown.ts";
+export { fingerprint, type Fingerprint } from "./rules/fingerprint.ts";
+export type { DurationMs, EpochMs } from "./rules/time.ts";
+export type { JudgedAnswer, KeyEffect, ReasonCode, RequestEffect, Verdict } from "./rules/verdict.ts";
+export { Pool } from "./pool.ts";
+export type { PoolPorts } from "./pool.ts";
+export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
+export {
+  type Delivery,
+  dispatch,
+  type DispatchOptions,
+  type DispatchOutcome,
+  type Ending,
+  type Transport,
+  type UpstreamAnswer,
+} from "./dispatch.ts";
+export { joinPath, refusePath } from "./providers/addresses.ts";
+export {
+  clientCredentials,
+  credentialFor,
+  credentialHeaders,
+  withoutKeyParameter,
+  withoutKeySubprotocols,
+} from "./providers/credentials.ts";
+export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
+export { scanFields, stringValue } from "./providers/json-scan.ts";
+export type { ProviderKind } from "./providers/kinds.ts";
+export { ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";

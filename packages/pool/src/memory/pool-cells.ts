@@ -1,0 +1,198 @@
+import type { KeyEntry, PassedOver, Standing, StatePolicy } from "../ports/shared-state.ts";
+import { healthy, isCooling, rebaseOnClock } from "../rules/cooldown.ts";
+import { DeadlineHeap } from "../rules/deadline-heap.ts";
+import type { EpochMs } from "../rules/time.ts";
+import { Wheel, type WheelPlace } from "../rules/wheel.ts";
+import { KeyCell } from "./key-cell.ts";
+
+const passedOverShown = 8;
+
+/**
+ * The keys of one pool on their wheel.
+ *
+ * A model for which some key rests has a lane: a wheel of its own, so that shares follow the weights of the keys that are
+ * available for that model and requests for other models lose no turn to it.
+ */
+export class PoolCells {
+  policy: StatePolicy;
+  readonly #newSlot: (cell: KeyCell) => number;
+  #cells: KeyCell[] = [];
+  readonly #byId = new Map<string, KeyCell>();
+  #wheel = new Wheel([]);
+  #turned = false;
+  readonly #lanes = new Map<string, Wheel>();
+  readonly #deadlines = new DeadlineHeap<KeyCell>();
+  #latest: EpochMs = 0;
+
+  constructor(policy: StatePolicy, newSlot: (cell: KeyCell) => number) {
+    this.policy = policy;
+    this.#newSlot = newSlot;
+  }
+
+  get cells(): readonly KeyCell[] {
+    return this.#cells;
+  }
+
+  cell(keyId: string): KeyCell | undefined {
+    return this.#byId.get(keyId);
+  }
+
+  /** Takes up the keys in wheel order. Those that stay keep their state; the wheel keeps its place. */
+  configure(entries: readonly KeyEntry[], now: EpochMs): readonly KeyCell[] {
+    const next = this.#placeAfter(entries);
+    const kept = new Set(entries.map((entry) => entry.id));
+    const gone = this.#cells.filter((cell) => !kept.has(cell.entry.id));
+    for (const cell of gone) this.#byId.delete(cell.entry.id);
+    this.#cells = entries.map((entry, position) => this.#take(entry, position));
+    this.#wheel = new Wheel(
+      entries.map((entry) => entry.weight),
+      next,
+    );
+    this.#lanes.clear();
+    this.#deadlines.clear();
+    for (const cell of this.#cells) {
+      cell.wakeAt = 0;
+      for (const [model, condition] of cell.models) if (isCooling(condition.health, now)) this.#lane(model);
+    }
+    for (const cell of this.#cells) this.refresh(cell, now);
+    return gone;
+  }
+
+  /** Brings the wheel up to date with the clock: keys whose rest ended take part again. */
+  wake(now: EpochMs): void {
+    if (now < this.#latest) this.#rebase(now);
+    this.#latest = now;
+    for (let cell = this.#deadlines.takeDue(now); cell !== undefined; cell = this.#deadlines.takeDue(now)) {
+      if (this.#byId.get(cell.entry.id) !== cell) continue;
+      cell.wakeAt = 0;
+      this.refresh(cell, now);
+      this.#closeLanes(cell, now);
+    }
+  }
+
+  /** Tells the wheel whether the cell can serve, after anything about it changed. */
+  refresh(cell: KeyCell, now: EpochMs): void {
+    const able = cell.canServe(now, undefined);
+    this.#wheel.setUsable(cell.position, able);
+    for (const [model, lane] of this.#lanes) lane.setUsable(cell.position, able && cell.canServe(now, model));
+    const wakeAt = cell.nextChange(now);
+    if (wakeAt === undefined || (cell.wakeAt !== 0 && cell.wakeAt <= wakeAt)) return;
+    cell.wakeAt = wakeAt;
+    this.#deadlines.add(wakeAt, cell);
+  }
+
+  /** The wheel that requests for this model turn. */
+  wheelFor(model: string | undefined): Wheel {
+    return (model === undefined ? undefined : this.#lanes.get(model)) ?? this.#wheel;
+  }
+
+  /** Gives a model a lane, because a key begins to rest for it. */
+  openLane(model: string, now: EpochMs): void {
+    if (this.#lanes.has(model)) return;
+    const lane = this.#lane(model);
+    for (const cell of this.#cells) lane.setUsable(cell.position, cell.canServe(now, model));
+  }
+
+  take(model: string | undefined, tried: ReadonlySet<string> | undefined): KeyCell | undefined {
+    this.#turned = true;
+    const position = this.wheelFor(model).take(this.#positionsOf(tried));
+    return position === -1 ? undefined : this.#cells[position];
+  }
+
+  preview(count: number): string[] {
+    return this.#wheel.preview(count).map((position) => this.#cells[position]?.entry.id ?? "");
+  }
+
+  /** The keys that the wheel passes over before its next turn for this model. */
+  passedOver(model: string | undefined, now: EpochMs): PassedOver[] {
+    return this.wheelFor(model)
+      .passedOver(passedOverShown)
+      .flatMap((position) => {
+        const cell = this.#cells[position];
+        return cell === undefined ? [] : [{ keyId: cell.entry.id, because: cell.whyNot(now, model) }];
+      });
+  }
+
+  /** How the pool stands for a request that found no key. */
+  standing(now: EpochMs, model: string | undefined, tried: ReadonlySet<string> | undefined): Standing {
+    const standing = { total: this.#cells.length, resting: 0, disabled: 0, unresolved: 0, tried: 0 };
+    for (const cell of this.#cells) {
+      if (cell.canServe(now, model)) standing.tried += tried?.has(cell.entry.id) === true ? 1 : 0;
+      else if (cell.takesPart) standing.resting++;
+      else if (cell.whyNot(now, model) === "unresolved") standing.unresolved++;
+      else standing.disabled++;
+    }
+    return standing;
+  }
+
+  /** Cells that would serve this model but for a rest. */
+  restingCells(now: EpochMs, model: string | undefined): KeyCell[] {
+    return this.#cells.filter((cell) => cell.takesPart && !cell.canServe(now, model));
+  }
+
+  #take(entry: KeyEntry, position: number): KeyCell {
+    const known = this.#byId.get(entry.id);
+    if (known === undefined) {
+      const cell = new KeyCell(entry, position, 0);
+      cell.slot = this.#newSlot(cell);
+      this.#byId.set(entry.id, cell);
+      return cell;
+    }
+    known.entry = entry;
+    known.position = position;
+    return known;
+  }
+
+  /** Where the wheel stands after a change of the keys: on the same key, or on the next one that is still there. */
+  #placeAfter(entries: readonly KeyEntry[]): WheelPlace | undefined {
+    if (!this.#turned || this.#cells.length === 0) return undefined;
+    const place = this.#wheel.place;
+    const positions = new Map(entries.map((entry, position) => [entry.id, position]));
+    for (let step = 0; step < this.#cells.length; step++) {
+      const cell = this.#cells[(place.position + step) % this.#cells.length];
+      const position = cell === undefined ? undefined : positions.get(cell.entry.id);
+      if (position !== undefined) return { position, used: step === 0 ? place.used : 0 };
+    }
+    return undefined;
+  }
+
+  #lane(model: string): Wheel {
+    const known = this.#lanes.get(model);
+    if (known !== undefined) return known;
+    const lane = new Wheel(
+      this.#cells.map((cell) => cell.entry.weight),
+      this.#wheel.place,
+    );
+    this.#lanes.set(model, lane);
+    return lane;
+  }
+
+  /** A model for which no key rests any more goes back to the common wheel. */
+  #closeLanes(cell: KeyCell, now: EpochMs): void {
+    for (const [model, condition] of cell.models) {
+      if (isCooling(condition.health, now) || !this.#lanes.has(model)) continue;
+      const rests = (other: KeyCell): boolean => isCooling(other.models.get(model)?.health ?? healthy, now);
+      if (!this.#cells.some(rests)) this.#lanes.delete(model);
+    }
+  }
+
+  #positionsOf(tried: ReadonlySet<string> | undefined): ReadonlySet<number> | undefined {
+    if (tried === undefined || tried.size === 0) return undefined;
+    const positions = new Set<number>();
+    for (const keyId of tried) {
+      const cell = this.#byId.get(keyId);
+      if (cell !== undefined) positions.add(cell.position);
+    }
+    return positions;
+  }
+
+  /** The clock was set back: no key may stay out for the size of the step. */
+  #rebase(now: EpochMs): void {
+    for (const cell of this.#cells) {
+      cell.health = rebaseOnClock(cell.health, now);
+      cell.heldUntil = 0;
+      for (const condition of cell.models.values()) condition.health = rebaseOnClock(condition.health, now);
+      this.refresh(cell, now);
+    }
+  }
+}

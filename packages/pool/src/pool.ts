@@ -1,0 +1,187 @@
+import type { Clock } from "./ports/clock.ts";
+import type { EventSink } from "./ports/events.ts";
+import type { Journal, StatusReason } from "./ports/journal.ts";
+import type {
+  Choice,
+  KeyEntry,
+  KeySnapshot,
+  KeyState,
+  Question,
+  SharedState,
+  StatePolicy,
+  Ticket,
+} from "./ports/shared-state.ts";
+import type { Fingerprint } from "./rules/fingerprint.ts";
+import type { DurationMs } from "./rules/time.ts";
+import type { KeyEffect, Verdict } from "./rules/verdict.ts";
+
+/** What a pool speaks to. */
+export interface PoolPorts {
+  readonly state: SharedState;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly events: EventSink;
+  /** Takes every secret out of a text that the provider wrote. */
+  readonly redact: (text: string) => string;
+}
+
+/**
+ * One provider's keys: asks the rules, speaks to the ports.
+ *
+ * What a verdict does to a key is durable when `settle` settles: nobody may see a retry whose cause could be forgotten.
+ */
+export class Pool {
+  readonly id: string;
+  readonly #ports: PoolPorts;
+  #policy: StatePolicy | undefined;
+
+  constructor(id: string, ports: PoolPorts) {
+    this.id = id;
+    this.#ports = ports;
+  }
+
+  /** Takes up keys in wheel order and the rules for them. Keys that stay keep cooldowns, counts and bindings. */
+  async configure(keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
+    this.#policy = policy;
+    await this.#ports.state.configure(this.id, keys, policy);
+  }
+
+  async remove(): Promise<void> {
+    await this.#ports.state.remove(this.id);
+  }
+
+  /** The key for a request. Expected outcomes are values; a pool without a usable key is one of them. */
+  async choose(question: Question): Promise<Choice> {
+    const { state, events, clock } = this.#ports;
+    const choice = await state.choose(this.id, question);
+    if (choice.kind === "exhausted") events({ type: "pool-exhausted", poolId: this.id, choice, at: clock.now() });
+    if (choice.kind === "key" && choice.movedFrom !== undefined && question.session !== undefined) {
+      const { movedFrom: from, keyId: to } = choice;
+      events({ type: "binding-moved", poolId: this.id, sessionId: question.session.id, from, to, at: clock.now() });
+    }
+    return choice;
+  }
+
+  /** Keeps a key from being chosen while a refusal of it is read, `forMs` at most. */
+  hold(ticket: Ticket, forMs: DurationMs): void {
+    this.#ports.state.hold(ticket, forMs);
+  }
+
+  /**
+   * Lets a verdict take effect on the key of the attempt. The state changes before this returns its promise; the promise
+   * settles when the change is durable.
+   *
+   * @param httpStatus the status that people should see with it
+   * @see contract §4 rules 3, 4, 5
+   */
+  async settle(ticket: Ticket, verdict: Verdict, httpStatus: number): Promise<void> {
+    const effect = verdict.key;
+    switch (effect.kind) {
+      case "none":
+        this.#ports.state.release(ticket);
+        return;
+      case "succeeded":
+        return this.#succeed(ticket);
+      case "cool":
+      case "rest-model":
+        return this.#fail(ticket, effect, verdict, httpStatus);
+      case "disable":
+        return this.#disable(ticket, verdict, httpStatus);
+    }
+  }
+
+  /** Clears cooldown, count and refusal of a key. @returns false if there is no such key */
+  async reset(keyId: string): Promise<boolean> {
+    return (await this.#ports.state.reset(this.id, keyId)) !== undefined;
+  }
+
+  async endSession(session: Fingerprint): Promise<boolean> {
+    return this.#ports.state.endSession(this.id, session);
+  }
+
+  /** The next turns of the wheel as key ids, taking none. */
+  async preview(count: number): Promise<readonly string[]> {
+    return this.#ports.state.preview(this.id, count);
+  }
+
+  async snapshot(): Promise<readonly KeySnapshot[]> {
+    return this.#ports.state.snapshot(this.id);
+  }
+
+  async #succeed(ticket: Ticket): Promise<void> {
+    const { state, journal, events, clock } = this.#ports;
+    state.release(ticket);
+    const after = await state.succeed(ticket);
+    if (!after.applied) return;
+    events({ type: "key-recovered", poolId: this.id, keyId: ticket.keyId, at: clock.now() });
+    await journal.saveHealth(this.#record(ticket, "", after));
+    if (ticket.model !== undefined && ticket.modelMark !== undefined) {
+      await journal.saveHealth(this.#record(ticket, ticket.model, { ...after, reason: undefined }));
+    }
+  }
+
+  async #fail(
+    ticket: Ticket,
+    effect: Extract<KeyEffect, { kind: "cool" | "rest-model" }>,
+    verdict: Verdict,
+    httpStatus: number,
+  ): Promise<void> {
+    const { state, journal, events } = this.#ports;
+    const scope = this.#scopeOf(effect, ticket);
+    const failure = effect.kind === "cool" ? effect.failure : ({ rest: "ladder", fixedMs: effect.restMs } as const);
+    const reason = this.#reason(effect.reason, verdict, httpStatus);
+    const after = await state.fail(ticket, failure, reason, scope);
+    if (!after.applied) return;
+    const model = scope === "model" ? (ticket.model ?? "") : "";
+    const { failures, coolUntil: until, wait } = after.health;
+    const at = after.reason?.at ?? 0;
+    const event = {
+      poolId: this.id,
+      keyId: ticket.keyId,
+      reason: effect.reason,
+      httpStatus,
+      failures,
+      until,
+      wait,
+      at,
+    };
+    events({ type: "key-cooled", ...(model === "" ? {} : { model }), ...event });
+    await journal.saveHealth(this.#record(ticket, model, after));
+  }
+
+  async #disable(ticket: Ticket, verdict: Verdict, httpStatus: number): Promise<void> {
+    const { state, journal, events } = this.#ports;
+    const reason = this.#reason("authentication_failed", verdict, httpStatus);
+    const after = await state.disable(ticket, reason);
+    if (!after.applied || after.reason === undefined) return;
+    const { code, message, at } = after.reason;
+    events({
+      type: "key-disabled",
+      poolId: this.id,
+      keyId: ticket.keyId,
+      reason: code,
+      httpStatus,
+      message: message ?? undefined,
+      at,
+    });
+    const { keyId, secretVersion } = ticket;
+    await journal.disableKey({ poolId: this.id, keyId, secretVersion, reason: after.reason });
+  }
+
+  /** A model's limit is the model's only where the pool is set so; a key that lacks a model rests for that one anyhow. */
+  #scopeOf(effect: Extract<KeyEffect, { kind: "cool" | "rest-model" }>, ticket: Ticket): "key" | "model" {
+    if (ticket.model === undefined) return "key";
+    if (effect.kind === "rest-model") return "model";
+    return effect.scope === "model" && this.#policy?.cooldownScope === "model" ? "model" : "key";
+  }
+
+  #reason(code: StatusReason["code"], verdict: Verdict, httpStatus: number): Omit<StatusReason, "at"> {
+    const message = verdict.message === undefined ? null : this.#ports.redact(verdict.message);
+    return { code, httpStatus, message };
+  }
+
+  #record(ticket: Ticket, model: string, state: KeyState): Parameters<Journal["saveHealth"]>[0] {
+    const { keyId, secretVersion } = ticket;
+    return { poolId: this.id, keyId, secretVersion, model, health: state.health, reason: state.reason };
+  }
+}
