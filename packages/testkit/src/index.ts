@@ -1,1 +1,15 @@
-export {};
+export * from "./builders.ts";
+export { createFakeClock, defaultEpochMs, type FakeClock } from "./fake-clock.ts";
+export type { Exchange, ReplyHeaders } from "./scripted-provider/exchange.ts";
+export { anthropicError, messageEvents } from "./scripted-provider/dialects/anthropic.ts";
+export { geminiError } from "./scripted-provider/dialects/gemini.ts";
+export { chatChunks, embeddingOf, openAiError } from "./scripted-provider/dialects/openai.ts";
+export { type ExchangeState, type RecordedRequest, sha256 } from "./scripted-provider/recorded-request.ts";
+export { type LiveReply, reply, type Reply, type SseEvent, sseText } from "./scripted-provider/reply.ts";
+export type { Script, ScriptFilter } from "./scripted-provider/script.ts";
+export {
+  type ScriptedKind,
+  type ScriptedProvider,
+  type ScriptedProviderOptions,
+  startScriptedProvider,
+} from "./scripted-provider/scripted-provider.ts";
