@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { createLog, type LogFormat, type LogLevel } from "./log.ts";
 
-function aLog({ level = "debug" as LogLevel, format = "json" as LogFormat, color = false } = {}) {
+function aLog({ level = "debug", format = "json" }: { level?: LogLevel; format?: LogFormat } = {}) {
   const lines: string[] = [];
   const redact = (line: string): string => line.replaceAll("hunter2", "[redacted]");
-  return { ...createLog({ level, format, color, redact, sink: (line) => lines.push(line) }), lines };
+  return { ...createLog({ level, format, color: false, redact, sink: (line) => lines.push(line) }), lines };
 }
 
 describe("as JSON", () => {

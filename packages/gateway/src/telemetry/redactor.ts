@@ -14,8 +14,8 @@ const shortestPattern = 8;
  * of JSON stays JSON. They are apart because one large alternative would be tried at every character.
  */
 const shapes: readonly RegExp[] = [
-  // Vendors' prefixes, ours among them (kw_, kwa_), and those of code hosts and chat services.
-  /\b()(?:sk|pk|rk|xai|nvapi|csk|pplx|fw|gsk|tgp|kw|kwa|hf|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9][\w-]{14,}/g,
+  // Vendors' prefixes, ours among them (kw_, kwa_, kwl_), and those of code hosts and chat services.
+  /\b()(?:sk|pk|rk|xai|nvapi|csk|pplx|fw|gsk|tgp|kw[al]?|hf|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9][\w-]{14,}/g,
   /\b()AIza[\w-]{20,}/g,
   /\b()AQ\.[\w-]{20,}/g,
   // A JSON web token.

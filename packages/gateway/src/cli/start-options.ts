@@ -1,0 +1,153 @@
+import { existsSync } from "node:fs";
+import { logFormats, logLevels } from "../telemetry/log.ts";
+import { defaultDataDir } from "./data-dir.ts";
+import { wrongWords } from "./exit.ts";
+import { type Environment, type Flags, readSettings, type ValuesOf } from "./settings.ts";
+import { host, integer, list, masterKey, oneOf, origin, path, seconds, token, Unfit, yesOrNo } from "./values.ts";
+
+/** Everything that `keywheel start` can be told. @see contract §1, §5 */
+export const startSettings = {
+  host: {
+    name: "host",
+    argument: "<address>",
+    description: "address to listen on",
+    parse: host,
+    fallback: "127.0.0.1",
+  },
+  port: {
+    name: "port",
+    argument: "<number>",
+    description: "port to listen on; 0 takes a free one",
+    parse: integer(0, 65_535),
+    fallback: 8787,
+  },
+  dataDir: {
+    name: "data-dir",
+    argument: "<folder>",
+    description: "where the database and the master key lie",
+    parse: path,
+    fallback: undefined,
+  },
+  databaseUrl: {
+    name: "database-url",
+    argument: "<url>",
+    description: "`sqlite`, the embedded database in the data directory",
+    parse: embeddedDatabase,
+    fallback: undefined,
+    secret: true,
+  },
+  redisUrl: {
+    name: "redis-url",
+    argument: "<url>",
+    description: "not in this version",
+    parse: noRedis,
+    fallback: undefined,
+    secret: true,
+  },
+  envFile: {
+    name: "env-file",
+    argument: "<file>",
+    description: "more variables for keys such as $OPENAI_KEY_1; read again when it changes",
+    parse: path,
+    fallback: undefined,
+  },
+  open: {
+    name: "open",
+    description: "open the settings page in a browser, signed in",
+    parse: yesOrNo,
+    fallback: false,
+  },
+  readyFile: {
+    name: "ready-file",
+    argument: "<file>",
+    description: 'write {"url", "pid", "version"} there once it serves',
+    parse: path,
+    fallback: undefined,
+  },
+  graceSeconds: {
+    name: "grace-seconds",
+    argument: "<number>",
+    description: "how long running responses may take after SIGTERM or Ctrl-C",
+    parse: seconds(0, 86_400),
+    fallback: 30,
+  },
+  requireToken: {
+    name: "require-token",
+    description: "let clients in only with a gateway token",
+    parse: yesOrNo,
+    fallback: undefined,
+  },
+  allowHost: {
+    name: "allow-host",
+    argument: "<name>",
+    description: "serve this `Host` as well; may be repeated",
+    parse: list(host),
+    fallback: [],
+    repeatable: true,
+  },
+  allowOrigin: {
+    name: "allow-origin",
+    argument: "<origin>",
+    description: "let pages of this origin call providers (CORS); may be repeated",
+    parse: list(origin),
+    fallback: [],
+    repeatable: true,
+  },
+  allowPrivateMetadata: {
+    name: "allow-private-metadata",
+    description: "accept link-local and metadata addresses as a base URL",
+    parse: yesOrNo,
+    fallback: false,
+  },
+  logLevel: {
+    name: "log-level",
+    argument: "<level>",
+    description: logLevels.join(", "),
+    parse: oneOf(logLevels),
+    fallback: "info",
+  },
+  logFormat: {
+    name: "log-format",
+    argument: "<format>",
+    description: `${logFormats.join(", ")}; pretty on a terminal`,
+    parse: oneOf(logFormats),
+    fallback: undefined,
+  },
+  adminToken: {
+    name: "admin-token",
+    description: "fixes the admin token",
+    parse: token,
+    fallback: undefined,
+    variableOnly: true,
+    secret: true,
+  },
+  masterKey: {
+    name: "master-key",
+    description: "encrypts stored keys: 32 bytes in base64",
+    parse: masterKey,
+    fallback: undefined,
+    variableOnly: true,
+    secret: true,
+  },
+} as const;
+
+export type StartOptions = Omit<ValuesOf<typeof startSettings>, "dataDir"> & { readonly dataDir: string };
+
+/** @throws CommandError (2) that names what is wrong */
+export function readStartOptions(flags: Flags, environment: Environment): StartOptions {
+  const values = readSettings(startSettings, flags, environment);
+  if (values.envFile !== undefined && !existsSync(values.envFile))
+    throw wrongWords(`Expected \`--env-file\` to be a file that exists, got ${JSON.stringify(values.envFile)}.`);
+  return { ...values, dataDir: values.dataDir ?? defaultDataDir(environment) };
+}
+
+function embeddedDatabase(text: string): string {
+  if (/^sqlite:?$/i.test(text.trim())) return "sqlite";
+  throw new Unfit(
+    "absent or `sqlite`: this version serves one machine from the embedded database in its data directory",
+  );
+}
+
+function noRedis(): never {
+  throw new Unfit("absent: this version serves one machine and keeps shared state in its own memory");
+}
