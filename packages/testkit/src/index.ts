@@ -13,3 +13,14 @@ export {
   type ScriptedProviderOptions,
   startScriptedProvider,
 } from "./scripted-provider/scripted-provider.ts";
+export {
+  ApiFailure,
+  type KeyParts,
+  type KeyView,
+  type ProviderParts,
+  type ProviderView,
+  runGateway,
+  type RunGatewayOptions,
+  type RunningGateway,
+  testAdminToken,
+} from "./run-gateway.ts";
