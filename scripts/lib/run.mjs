@@ -18,14 +18,14 @@ const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"];
  *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ capture?: boolean, cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ capture?: boolean, cwd?: string, env?: NodeJS.ProcessEnv | undefined }} [options]
  *   `capture` keeps the output and shows nothing, default false: the command writes to the terminal itself. `cwd` is the
  *   root of the checkout by default. `env` is added to the environment.
  * @returns {Promise<Outcome>}
  */
 export function run(command, args, options = {}) {
   const { capture = false, cwd = root, env = {} } = options;
-  const path = [join(root, "node_modules", ".bin"), process.env.PATH ?? ""].join(delimiter);
+  const path = [join(root, "node_modules", ".bin"), env.PATH ?? process.env.PATH ?? ""].join(delimiter);
 
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
