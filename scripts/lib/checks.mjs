@@ -49,7 +49,8 @@ export async function runChecks(checks) {
 /** @param {Check} check */
 async function passes({ name, commands }) {
   for (const [binary, ...args] of commands) {
-    const { code, output } = await run(binOf(/** @type {string} */ (binary)), args, { capture: true });
+    const { code, output, isInterrupted } = await run(binOf(/** @type {string} */ (binary)), args, { capture: true });
+    if (isInterrupted) throw new Error("Interrupted.");
     if (code !== 0) {
       say(`✗ ${name}\n${output.trimEnd()}\n`);
       return false;
@@ -70,7 +71,8 @@ export async function runTests(project, args = []) {
   const report = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    const { code } = await run(binOf("vitest"), ["run", "--project", project, ...reporters, ...args]);
+    const { code, isInterrupted } = await run(binOf("vitest"), ["run", "--project", project, ...reporters, ...args]);
+    if (isInterrupted) throw new Error("Interrupted.");
     return tally(code, existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : undefined);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -10,6 +10,7 @@ const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"];
  * @typedef {object} Outcome
  * @property {number} code   the exit code; 128 and the signal's number where a signal ended the process
  * @property {string} output both output streams in order of arrival; empty unless captured
+ * @property {boolean} isInterrupted whether we were told to stop meanwhile
  */
 
 /**
@@ -35,11 +36,13 @@ export function run(command, args, options = {}) {
     });
 
     let output = "";
+    let isInterrupted = false;
     child.stdout?.on("data", (chunk) => (output += chunk));
     child.stderr?.on("data", (chunk) => (output += chunk));
 
     /** @param {NodeJS.Signals} signal */
     const forward = (signal) => {
+      isInterrupted = true;
       // Ctrl-C in a terminal reaches the whole process group; handing it on would deliver it twice.
       if (signal === "SIGINT" && process.stdin.isTTY) return;
       child.kill(signal);
@@ -55,7 +58,7 @@ export function run(command, args, options = {}) {
     });
     child.on("close", (code, signal) => {
       release();
-      resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0), output });
+      resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0), output, isInterrupted });
     });
   });
 }
