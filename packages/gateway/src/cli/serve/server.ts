@@ -1,0 +1,184 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { failed } from "../exit.ts";
+import { answerClientError, answerConnect, answerUpgrade } from "./raw-answers.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Who answers. */
+export interface Rooms {
+  /** Before anything else. @returns false if it has refused the request and answered it */
+  readonly admits: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly control: Handler;
+  readonly data: Handler;
+  /** Upgrades on paths of the data plane; without it they are answered 501. */
+  readonly upgrade?: UpgradeHandler;
+}
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where clients on this machine reach it. */
+  readonly url: string;
+  readonly port: number;
+  /** Accepts nothing more, lets running requests end, and settles when they have. */
+  readonly stop: (patience: Patience) => Promise<{ readonly cutOff: number }>;
+  /** Cuts off everything. */
+  readonly cut: () => void;
+}
+
+/** How long requests may still run; what has not ended then is cut off. */
+export interface Patience {
+  readonly graceMs: number;
+  /** For those of the control plane, of which a page's event stream would never end. */
+  readonly controlMs: number;
+}
+
+/** First segments of the paths that belong to the control plane; all others are slugs. */
+const controlSegments: ReadonlySet<string> = new Set(["", "api", "ui", "healthz", "readyz", "metrics", "favicon.ico"]);
+
+/** Whether a request is the control plane's, by the first segment of its path as it stands, escapes included. */
+export function isControlPath(url: string): boolean {
+  // `http://elsewhere/api` and `*` are targets of proxies and servers, not paths.
+  if (!url.startsWith("/")) return false;
+  const end = url.slice(1).search(/[/?#]/);
+  return controlSegments.has(end < 0 ? url.slice(1) : url.slice(1, end + 1));
+}
+
+/** @throws CommandError (1) if the address cannot be had */
+export async function startServer(rooms: Rooms, options: ServerOptions): Promise<RunningServer> {
+  const running = new Set<Exchange>();
+  const sockets = new Set<Duplex>();
+  let isStopping = false;
+  const server = createServer({
+    // An upload may take as long as it takes; it is the data plane that watches over it.
+    requestTimeout: 0,
+    headersTimeout: 60_000,
+    // Longer than the 60 s after which load balancers drop an idle connection: they must be the ones to hang up.
+    keepAliveTimeout: 75_000,
+    maxHeaderSize: 65_536,
+    noDelay: true,
+  });
+  const accept: Handler = (request, response) => {
+    track(running, request, response);
+    if (isStopping) response.shouldKeepAlive = false;
+    if (rooms.admits(request, response)) route(rooms, request, response);
+  };
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("request", accept);
+  server.on("checkContinue", accept);
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // From here on it is no HTTP connection, and whoever took it ends it.
+    sockets.delete(socket);
+    socket.on("error", () => socket.destroy());
+    if (rooms.upgrade === undefined || isControlPath(request.url ?? "/")) answerUpgrade(socket);
+    else rooms.upgrade(request, socket, head);
+  });
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerConnect(socket));
+  server.on("clientError", (error: Error, socket: Duplex) => {
+    answerClientError(
+      error,
+      socket,
+      [...running].some(({ socket: busy }) => busy === socket),
+    );
+  });
+
+  const address = await listen(server, options);
+  return {
+    url: urlOf(options.host, address.port),
+    port: address.port,
+    stop: (patience) => {
+      isStopping = true;
+      return stop(server, { running, sockets }, patience);
+    },
+    cut: () => server.closeAllConnections(),
+  };
+}
+
+interface Exchange {
+  readonly socket: Socket;
+  readonly response: ServerResponse;
+  readonly isControl: boolean;
+}
+
+function track(running: Set<Exchange>, request: IncomingMessage, response: ServerResponse): void {
+  const exchange = { socket: request.socket, response, isControl: isControlPath(request.url ?? "/") };
+  running.add(exchange);
+  response.once("close", () => running.delete(exchange));
+}
+
+function route(rooms: Rooms, request: IncomingMessage, response: ServerResponse): void {
+  const isControl = isControlPath(request.url ?? "/");
+  // The client waits for leave to send its body.
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  (isControl ? rooms.control : rooms.data)(request, response);
+}
+
+function listen(server: Server, { host, port }: ServerOptions): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, { host, port }), error)));
+    server.listen({ host, port, backlog: 1024 }, () => {
+      const address = server.address();
+      if (address === null || typeof address === "string") reject(failed("The server has no address."));
+      else resolve(address);
+    });
+  });
+}
+
+function reasonOf(error: NodeJS.ErrnoException, { host, port }: ServerOptions): string {
+  if (error.code === "EADDRINUSE") {
+    const next = Math.min(port + 1, 65_535);
+    return `Port ${port} on ${host} is in use, perhaps by another gateway. Stop that one, or start this one with --port ${next} (--port 0 takes a free port).`;
+  }
+  if (error.code === "EACCES") return `Port ${port} may not be used by this user. Take one above 1023: --port 8787.`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return `${host} is not an address of this machine. Start with --host 127.0.0.1, or with an address that it has.`;
+  }
+  return `The gateway cannot listen on ${host}, port ${port}: ${error.message}.`;
+}
+
+/** A wildcard address is no address to go to. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function stop(
+  server: Server,
+  { running, sockets }: { readonly running: ReadonlySet<Exchange>; readonly sockets: ReadonlySet<Duplex> },
+  { graceMs, controlMs }: Patience,
+): Promise<{ readonly cutOff: number }> {
+  let cutOff = 0;
+  const cutControl = (): void => {
+    for (const { isControl, socket } of running) if (isControl) socket.destroy();
+  };
+  const cutAll = (): void => {
+    for (const { isControl } of running) if (!isControl) cutOff++;
+    server.closeAllConnections();
+  };
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  for (const { response } of running) response.shouldKeepAlive = false;
+  const timers = [
+    setTimeout(cutControl, controlMs),
+    setTimeout(cutAll, graceMs),
+    // Node itself waits for a next request on them, and for the first one up to a minute.
+    setInterval(() => closeIdle(sockets, running), 50),
+  ];
+  await closed;
+  for (const timer of timers) clearTimeout(timer);
+  return { cutOff };
+}
+
+function closeIdle(sockets: ReadonlySet<Duplex>, running: ReadonlySet<Exchange>): void {
+  const busy = new Set<Duplex>([...running].map(({ socket }) => socket));
+  for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
+}
