@@ -1,5 +1,6 @@
 import type {
   DisabledRecord,
+  Fingerprint,
   HealthRecord,
   RestoredBinding,
   Secret,
@@ -84,64 +85,119 @@ export interface StoredState {
 }
 
 export type ProviderPatch = Partial<Omit<ProviderRecord, "id" | "createdAt">>;
-export type KeyPatch = Partial<Omit<KeyRecord, "id" | "providerId" | "createdAt">>;
+
+/** A new value never comes without its new version: the version is part of what the ciphertext is bound to. */
+export type KeyPatch = Partial<
+  Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "disabledReason" | "updatedAt">
+> &
+  (
+    | { readonly secret: KeySecret; readonly secretVersion: number }
+    | { readonly secret?: never; readonly secretVersion?: never }
+  );
+
+/** What became of a key while it served, to be kept. */
+export type KeyOutcome =
+  | { readonly kind: "health"; readonly record: HealthRecord }
+  | { readonly kind: "disable"; readonly record: DisabledRecord };
+
+export interface SessionFilter {
+  readonly providerId?: string;
+  readonly keyId?: string;
+  /** Part of the session's id, in either case. */
+  readonly search?: string;
+  /** From 1 up. */
+  readonly limit: number;
+  /** What the last page answered as `next`. */
+  readonly cursor?: string;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly SessionRecord[];
+  /** Undefined on the last page. */
+  readonly next: string | undefined;
+}
+
+/** Whose binding ends in memory, now that its row is gone. */
+export interface EndedSession {
+  readonly providerId: string;
+  readonly fingerprint: Fingerprint;
+}
 
 /**
  * What must outlive the process: configuration, disabled keys, cooldowns, bindings.
  *
- * Every method is one transaction and settles when that is durable. Methods reject with a KeywheelError:
- * `conflict` for a slug, key value or id that is taken, `not_found`, `store_unavailable` when the database cannot be
- * used. Nothing here is asked while a request is being served, but for `disableKey` and `saveHealth` through the journal.
+ * Every method is one transaction, unless it says otherwise, and settles when that is durable. Methods reject with a
+ * KeywheelError: `conflict` for a slug, key value or id that is taken, `not_found`, `store_unavailable` when the database
+ * cannot be used; it is used again by itself as soon as it can. Nothing here is asked while a request is being served,
+ * but for `saveOutcomes` through the journal.
+ *
+ * While the master key is not the one that sealed what is stored, values are read as `undecryptable`, and whatever would
+ * seal a new one rejects with `store_unavailable`.
  */
 export interface Store {
   load(): Promise<StoredState>;
 
   insertProvider(provider: ProviderRecord): Promise<void>;
   updateProvider(id: string, patch: ProviderPatch): Promise<void>;
-  /** Removes its keys, healths and sessions with it. */
+  /** Removes its keys, healths and sessions with it. An unknown one is no error. */
   deleteProvider(id: string): Promise<void>;
 
-  /** All or none. @throws KeywheelError conflict with `details` naming the values held already by index (`keys.3`) */
+  /**
+   * All or none. Their order is their order of creation.
+   *
+   * @throws KeywheelError conflict with `details` naming the values held already by index (`keys.3`)
+   */
   insertKeys(keys: readonly KeyRecord[]): Promise<void>;
-  /** Any number of rows; statements are split below the database's limit of variables, in one transaction. */
+  /** All or none, any number. A new value removes the key's stored healths: they were learnt with the old one. */
   updateKeys(patches: readonly { readonly id: string; readonly patch: KeyPatch }[]): Promise<void>;
+  /** Any number. Unknown ones are no error. */
   deleteKeys(ids: readonly string[]): Promise<void>;
   /** Which of these values (or references) the provider holds already: the id of the key that holds it, by index. */
   findHeld(providerId: string, secrets: readonly KeySecret[]): Promise<readonly (string | undefined)[]>;
 
-  saveHealth(records: readonly HealthRecord[]): Promise<void>;
-  /** @returns false if the key is gone, was disabled before, or has another value by now */
-  disableKey(record: DisabledRecord): Promise<boolean>;
+  /**
+   * Writes down what became of keys, in this order. May be called twice with the same.
+   *
+   * A health that was learnt with another value of its key, or whose key is gone, is left out. A key is disabled unless
+   * it is gone, was disabled before, or has another value by now.
+   *
+   * @returns by index, whether it took effect
+   */
+  saveOutcomes(outcomes: readonly KeyOutcome[]): Promise<readonly boolean[]>;
   /** Removes stored healths of these keys (all models). */
   clearHealth(keyIds: readonly string[]): Promise<void>;
 
   insertToken(token: TokenRecord): Promise<void>;
+  /** An unknown one is no error. */
   deleteToken(id: string): Promise<void>;
+  /** The instant never moves back. */
   touchTokens(used: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 
-  /** Adds up: inserts new sessions, moves changed ones, adds the request counts. */
+  /** Adds up: inserts new sessions, moves changed ones, adds the request counts. Leaves out those whose key is gone. */
   saveSessions(touched: readonly TouchedSession[]): Promise<void>;
-  /** Newest use first. `cursor` is what the last page answered. */
-  listSessions(filter: {
-    readonly providerId?: string;
-    readonly keyId?: string;
-    readonly search?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  }): Promise<{ readonly sessions: readonly SessionRecord[]; readonly next: string | undefined }>;
-  /** Removes the sessions with this id, or whose client sent this very value; answers their fingerprints to end them. */
-  takeSessions(
-    idOrValue: string,
-  ): Promise<readonly { readonly providerId: string; readonly high: number; readonly low: number }[]>;
+  /** Newest use first. A session used between two pages is on neither twice; it may be on none. */
+  listSessions(filter: SessionFilter): Promise<SessionPage>;
+  /** Removes the sessions with this id, or whose client sent the value with this hash (`SessionRef.valueHash`). */
+  takeSessions(session: { readonly id: string; readonly valueHash: string }): Promise<readonly EndedSession[]>;
   deleteSessionsOfKeys(keyIds: readonly string[]): Promise<void>;
+  /** In several transactions, so that other writes get their turn. @returns how many */
   deleteSessionsIdleSince(providerId: string, before: number): Promise<number>;
-  /** Every stored binding that is still alive, in chunks. */
+  /** Every stored binding that was used at or after `idleSince` of its provider, in chunks, in no particular order. */
   readBindings(idleSince: (providerId: string) => number): AsyncIterable<readonly RestoredBinding[]>;
 
   getMeta(name: string): Promise<string | undefined>;
   setMeta(name: string, value: string | undefined): Promise<void>;
 
-  /** Whether the last write went through, and if not, why (no secrets). */
+  /** Why nothing can be written at the moment (no secrets); undefined while all is well. It clears by itself. */
   readonly trouble: string | undefined;
+  /** Lets what was begun finish. May be called twice. */
   close(): Promise<void>;
+}
+
+/** A store on this machine, and what its master key says. */
+export interface OpenedStore extends Store {
+  /** False while the stored values were sealed with another master key. @see Store */
+  readonly masterKeyMatches: boolean;
+  /** What the command line on the same machine signs in with. */
+  readonly operatorToken: string;
 }

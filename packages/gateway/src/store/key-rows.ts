@@ -1,0 +1,196 @@
+import type { Insertable, Kysely, Selectable, Transaction, Updateable } from "kysely";
+import { type FieldError, KeywheelError } from "@keywheel/pool";
+import { chunksOf } from "./chunks.ts";
+import { fromReasonValues, toReasonValues } from "./reason-columns.ts";
+import { runMany } from "./run-many.ts";
+import type { Database, KeyTable } from "./schema.ts";
+import type { SealedSecrets } from "./sealed-secrets.ts";
+import type { KeyPatch, KeyRecord, KeySecret } from "./store.ts";
+
+export interface IdentifiedPatch {
+  readonly id: string;
+  readonly patch: KeyPatch;
+}
+
+/** Keys sealed between two turns of the event loop: a few milliseconds of work. */
+const sealedAtOnce = 250;
+
+/** In wheel order. */
+export async function readKeys(db: Kysely<Database>, secrets: SealedSecrets): Promise<readonly KeyRecord[]> {
+  const rows = await db.selectFrom("keys").selectAll().orderBy("order").orderBy("seq").execute();
+  return rows.map((row) => toRecord(row, secrets));
+}
+
+/** @throws KeywheelError conflict */
+export async function insertKeys(
+  trx: Transaction<Database>,
+  secrets: SealedSecrets,
+  keys: readonly KeyRecord[],
+): Promise<void> {
+  await refuseHeld(trx, secrets, keys);
+  for (const chunk of chunksOf(keys, sealedAtOnce)) {
+    const rows = chunk.map((key) => toRow(key, secrets));
+    const [first] = rows;
+    if (first === undefined) continue;
+    const query = trx.insertInto("keys").values(first).compile();
+    await runMany(trx, query, rows.map(Object.values<unknown>));
+  }
+}
+
+/** @throws KeywheelError not_found, conflict */
+export async function updateKeys(
+  trx: Transaction<Database>,
+  secrets: SealedSecrets,
+  patches: readonly IdentifiedPatch[],
+): Promise<void> {
+  for (const chunk of chunksOf(patches, sealedAtOnce)) {
+    for (const [first, ...others] of byShape(chunk.map(({ id, patch }) => ({ id, set: toSet(id, patch, secrets) })))) {
+      const query = trx.updateTable("keys").set(first.set).where("id", "=", first.id).compile();
+      const rows = [first, ...others].map(({ id, set }) => [...Object.values(set), id]);
+      const changed = await runMany(trx, query, rows);
+      if (changed < rows.length) throw new KeywheelError("not_found", "One of these keys is gone");
+    }
+  }
+  const replaced = patches.filter(({ patch }) => patch.secret !== undefined).map(({ id }) => id);
+  await clearHealth(trx, replaced);
+}
+
+export async function deleteKeys(trx: Transaction<Database>, ids: readonly string[]): Promise<void> {
+  const query = trx.deleteFrom("keys").where("id", "=", "").compile();
+  await runMany(trx, query, ids.map(asRow));
+}
+
+export async function clearHealth(trx: Transaction<Database>, keyIds: readonly string[]): Promise<void> {
+  const query = trx.deleteFrom("key_healths").where("key_id", "=", "").compile();
+  await runMany(trx, query, keyIds.map(asRow));
+}
+
+export async function findHeld(
+  db: Kysely<Database>,
+  secrets: SealedSecrets,
+  { providerId, values }: { readonly providerId: string; readonly values: readonly KeySecret[] },
+): Promise<readonly (string | undefined)[]> {
+  const fingerprints = values.map((value) => secrets.fingerprint(value));
+  const holders = new Map<string, string>();
+  for (const chunk of chunksOf(
+    fingerprints.filter((text) => text !== undefined),
+    500,
+  )) {
+    const rows = await db
+      .selectFrom("keys")
+      .select(["id", "fingerprint"])
+      .where("provider_id", "=", providerId)
+      .where("fingerprint", "in", chunk)
+      .execute();
+    for (const { id, fingerprint } of rows) holders.set(fingerprint, id);
+  }
+  return fingerprints.map((text) => (text === undefined ? undefined : holders.get(text)));
+}
+
+async function refuseHeld(
+  trx: Transaction<Database>,
+  secrets: SealedSecrets,
+  keys: readonly KeyRecord[],
+): Promise<void> {
+  const details: FieldError[] = [];
+  for (const [providerId, entries] of Map.groupBy(keys.entries(), ([, key]) => key.providerId)) {
+    const values = entries.map(([, key]) => key.secret);
+    const holders = await findHeld(trx, secrets, { providerId, values });
+    const seen = new Set<string | undefined>();
+    for (const [position, [index, key]] of entries.entries()) {
+      const fingerprint = secrets.fingerprint(key.secret);
+      const holder = holders[position] ?? (seen.has(fingerprint) ? "one of the same call" : undefined);
+      seen.add(fingerprint);
+      if (holder !== undefined) details.push({ path: `keys.${index}`, message: `Held already by ${holder}` });
+    }
+  }
+  if (details.length === 0) return;
+  throw new KeywheelError("conflict", "The provider holds some of these keys already", { details });
+}
+
+type SetColumns = Updateable<KeyTable>;
+interface IdentifiedSet {
+  readonly id: string;
+  readonly set: SetColumns;
+}
+
+/** Patches that set the same columns are one statement. Those that set none are left out. */
+function byShape(sets: readonly IdentifiedSet[]): Iterable<[IdentifiedSet, ...IdentifiedSet[]]> {
+  const groups = Map.groupBy(sets, ({ set }) => Object.keys(set).join());
+  groups.delete("");
+  return groups.values() as Iterable<[IdentifiedSet, ...IdentifiedSet[]]>;
+}
+
+function toSet(id: string, patch: KeyPatch, secrets: SealedSecrets): SetColumns {
+  return {
+    ...(patch.label !== undefined && { label: patch.label }),
+    ...(patch.weight !== undefined && { weight: patch.weight }),
+    ...(patch.enabled !== undefined && { enabled: patch.enabled ? 1 : 0 }),
+    ...(patch.order !== undefined && { order: patch.order }),
+    ...(patch.updatedAt !== undefined && { updated_at: patch.updatedAt }),
+    ...(patch.disabledReason !== undefined && toDisabledColumns(patch.disabledReason)),
+    ...(patch.secret !== undefined && toValueColumns(id, patch, secrets)),
+  };
+}
+
+type Value = Pick<KeyRecord, "secret" | "secretVersion">;
+type ValueColumns = Pick<
+  Insertable<KeyTable>,
+  "secret_kind" | "secret_sealed" | "secret_reference" | "secret_masked" | "secret_version" | "fingerprint"
+>;
+
+function toValueColumns(id: string, { secret, secretVersion }: Value, secrets: SealedSecrets): ValueColumns {
+  const columns = secrets.toColumns(secret, { table: "keys", id, version: secretVersion });
+  // `toColumns` has refused the one kind that has no fingerprint.
+  return { ...columns, secret_version: secretVersion, fingerprint: secrets.fingerprint(secret) ?? "" };
+}
+
+type DisabledColumns = Pick<
+  Insertable<KeyTable>,
+  "disabled_code" | "disabled_http_status" | "disabled_message" | "disabled_at"
+>;
+
+export function toDisabledColumns(reason: KeyRecord["disabledReason"]): Required<DisabledColumns> {
+  const { code, httpStatus, message, at } = toReasonValues(reason);
+  return { disabled_code: code, disabled_http_status: httpStatus, disabled_message: message, disabled_at: at };
+}
+
+function toRow(key: KeyRecord, secrets: SealedSecrets): Insertable<KeyTable> {
+  return {
+    id: key.id,
+    provider_id: key.providerId,
+    label: key.label,
+    weight: key.weight,
+    enabled: key.enabled ? 1 : 0,
+    order: key.order,
+    created_at: key.createdAt,
+    updated_at: key.updatedAt,
+    ...toDisabledColumns(key.disabledReason),
+    ...toValueColumns(key.id, key, secrets),
+  };
+}
+
+function toRecord(row: Selectable<KeyTable>, secrets: SealedSecrets): KeyRecord {
+  return {
+    id: row.id,
+    providerId: row.provider_id,
+    secret: secrets.fromColumns(row, { table: "keys", id: row.id, version: row.secret_version }),
+    secretVersion: row.secret_version,
+    label: row.label,
+    weight: row.weight,
+    enabled: row.enabled === 1,
+    order: row.order,
+    disabledReason: fromReasonValues({
+      code: row.disabled_code,
+      httpStatus: row.disabled_http_status,
+      message: row.disabled_message,
+      at: row.disabled_at,
+    }),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function asRow(value: string): readonly [string] {
+  return [value];
+}

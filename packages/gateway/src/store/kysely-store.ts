@@ -1,0 +1,252 @@
+import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
+import { isKeywheelError } from "@keywheel/pool";
+import { Kysely, type Transaction } from "kysely";
+import type { DatabaseEngine } from "./engine.ts";
+import * as keys from "./key-rows.ts";
+import { migrate } from "./migrations.ts";
+import * as outcomes from "./outcome-rows.ts";
+import * as providers from "./provider-rows.ts";
+import type { Database } from "./schema.ts";
+import { type SealedSecrets, wrongMasterKey } from "./sealed-secrets.ts";
+import { listSessions } from "./session-pages.ts";
+import * as sessions from "./session-rows.ts";
+import type * as port from "./store.ts";
+import { toKeywheelError } from "./store-errors.ts";
+import * as tokens from "./token-rows.ts";
+
+export interface KyselyStoreOptions {
+  readonly engine: DatabaseEngine;
+  readonly secrets: SealedSecrets;
+  readonly now: () => number;
+  /** How long after a failed write the database is tried again for its own sake, ms. */
+  readonly probeEveryMs: number;
+  readonly operatorToken: string;
+  /** Gives up the data directory, once the database is closed. */
+  readonly release: () => void;
+}
+
+const idleDeletedAtOnce = 2000;
+const bindingsAtOnce = 10_000;
+
+/** The store over any database that kysely speaks to; what differs between them is in the engine. */
+export class KyselyStore implements port.OpenedStore {
+  readonly operatorToken: string;
+  readonly #engine: DatabaseEngine;
+  readonly #secrets: SealedSecrets;
+  readonly #probeEveryMs: number;
+  readonly #release: () => void;
+  /** One connection, handed to one transaction at a time. */
+  readonly #writer: Kysely<Database>;
+  /** Beside it, so that a search through a million sessions does not hold up what was refused just now. */
+  readonly #reader: Kysely<Database>;
+  #masterKeyMatches = false;
+  #trouble: string | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor({ engine, secrets, probeEveryMs, operatorToken, release }: KyselyStoreOptions) {
+    this.operatorToken = operatorToken;
+    this.#release = release;
+    this.#engine = engine;
+    this.#secrets = secrets;
+    this.#probeEveryMs = probeEveryMs;
+    this.#writer = new Kysely({ dialect: engine.writer });
+    this.#reader = new Kysely({ dialect: engine.reader });
+  }
+
+  /** @throws KeywheelError store_unavailable; the database is closed again then */
+  static async open(options: KyselyStoreOptions): Promise<KyselyStore> {
+    const store = new KyselyStore(options);
+    try {
+      store.#masterKeyMatches = await store.#write(async (trx) => {
+        await migrate(trx, options.engine, { now: options.now() });
+        return await options.secrets.checkCanary(trx);
+      });
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  get masterKeyMatches(): boolean {
+    return this.#masterKeyMatches;
+  }
+
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  load(): Promise<port.StoredState> {
+    return this.#write(async (trx) => ({
+      providers: await providers.readProviders(trx, this.#secrets),
+      keys: await keys.readKeys(trx, this.#secrets),
+      tokens: await tokens.readTokens(trx),
+      health: await outcomes.readHealths(trx),
+    }));
+  }
+
+  async insertProvider(provider: port.ProviderRecord): Promise<void> {
+    await this.#refuseUnsealable([provider.apiKey]);
+    await this.#write((trx) => providers.insertProvider(trx, this.#secrets, provider));
+  }
+
+  async updateProvider(id: string, patch: port.ProviderPatch): Promise<void> {
+    await this.#refuseUnsealable([patch.apiKey]);
+    await this.#write((trx) => providers.updateProvider(trx, this.#secrets, { id, patch }));
+  }
+
+  deleteProvider(id: string): Promise<void> {
+    return this.#write((trx) => providers.deleteProvider(trx, id));
+  }
+
+  async insertKeys(records: readonly port.KeyRecord[]): Promise<void> {
+    await this.#refuseUnsealable(records.map(({ secret }) => secret));
+    await this.#write((trx) => keys.insertKeys(trx, this.#secrets, records));
+  }
+
+  async updateKeys(patches: readonly keys.IdentifiedPatch[]): Promise<void> {
+    await this.#refuseUnsealable(patches.map(({ patch }) => patch.secret));
+    await this.#write((trx) => keys.updateKeys(trx, this.#secrets, patches));
+  }
+
+  deleteKeys(ids: readonly string[]): Promise<void> {
+    return this.#write((trx) => keys.deleteKeys(trx, ids));
+  }
+
+  findHeld(providerId: string, values: readonly port.KeySecret[]): Promise<readonly (string | undefined)[]> {
+    return this.#read(this.#writer, (db) => keys.findHeld(db, this.#secrets, { providerId, values }));
+  }
+
+  saveOutcomes(records: readonly port.KeyOutcome[]): Promise<readonly boolean[]> {
+    return this.#write((trx) => outcomes.saveOutcomes(trx, records));
+  }
+
+  clearHealth(keyIds: readonly string[]): Promise<void> {
+    return this.#write((trx) => keys.clearHealth(trx, keyIds));
+  }
+
+  insertToken(token: port.TokenRecord): Promise<void> {
+    return this.#write((trx) => tokens.insertToken(trx, token));
+  }
+
+  deleteToken(id: string): Promise<void> {
+    return this.#write((trx) => tokens.deleteToken(trx, id));
+  }
+
+  touchTokens(used: readonly { readonly id: string; readonly at: number }[]): Promise<void> {
+    return this.#write((trx) => tokens.touchTokens(trx, used));
+  }
+
+  saveSessions(touched: readonly TouchedSession[]): Promise<void> {
+    return this.#write((trx) => sessions.saveSessions(trx, touched));
+  }
+
+  listSessions(filter: port.SessionFilter): Promise<port.SessionPage> {
+    return this.#read(this.#reader, (db) => listSessions(db, filter));
+  }
+
+  takeSessions(session: { readonly id: string; readonly valueHash: string }): Promise<readonly port.EndedSession[]> {
+    return this.#write((trx) => sessions.takeSessions(trx, session));
+  }
+
+  deleteSessionsOfKeys(keyIds: readonly string[]): Promise<void> {
+    return this.#write((trx) => sessions.deleteSessionsOfKeys(trx, keyIds));
+  }
+
+  async deleteSessionsIdleSince(providerId: string, before: number): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const idle = { providerId, before, limit: idleDeletedAtOnce };
+      const deleted = await this.#write((trx) => sessions.deleteIdleSessions(trx, idle));
+      total += deleted;
+      if (deleted < idleDeletedAtOnce) return total;
+    }
+  }
+
+  async *readBindings(idleSince: (providerId: string) => number): AsyncIterable<readonly RestoredBinding[]> {
+    let seq = 0;
+    for (;;) {
+      const after = { seq, limit: bindingsAtOnce };
+      const { bindings, lastSeq } = await this.#read(this.#writer, (db) => sessions.readBindingsAfter(db, after));
+      if (lastSeq === undefined) return;
+      seq = lastSeq;
+      yield bindings.filter(({ poolId, lastUsedAt }) => lastUsedAt >= idleSince(poolId));
+    }
+  }
+
+  async getMeta(name: string): Promise<string | undefined> {
+    return await this.#read(this.#writer, async (db) => {
+      const row = await db.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirst();
+      return row?.value;
+    });
+  }
+
+  setMeta(name: string, value: string | undefined): Promise<void> {
+    return this.#write((trx) => setMeta(trx, name, value));
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.#probe);
+    // The reader first: only the last connection that may write can put the log away.
+    this.#closing ??= this.#reader
+      .destroy()
+      .then(() => this.#writer.destroy())
+      .finally(this.#release);
+    return this.#closing;
+  }
+
+  /** Where something is to be sealed and the key is wrong: it may have become right, once nothing is sealed any more. */
+  async #refuseUnsealable(values: readonly (port.KeySecret | null | undefined)[]): Promise<void> {
+    if (this.#masterKeyMatches || values.every((value) => value?.kind !== "literal")) return;
+    this.#masterKeyMatches = await this.#write((trx) => this.#secrets.checkCanary(trx));
+    if (!this.#masterKeyMatches) throw wrongMasterKey();
+  }
+
+  async #write<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#writer.transaction().execute(work);
+      this.#trouble = undefined;
+      return result;
+    } catch (error) {
+      throw this.#note(toKeywheelError(error, this.#engine));
+    }
+  }
+
+  async #read<T>(db: Kysely<Database>, work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+    try {
+      return await work(db);
+    } catch (error) {
+      throw toKeywheelError(error, this.#engine);
+    }
+  }
+
+  #note(error: unknown): unknown {
+    if (!isKeywheelError(error) || error.code !== "store_unavailable" || this.#closing !== undefined) return error;
+    this.#trouble = error.message;
+    clearTimeout(this.#probe);
+    // Without it, a gateway that has nothing to write would go on saying that it cannot.
+    this.#probe = setTimeout(() => void this.#tryAgain(), this.#probeEveryMs).unref();
+    return error;
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      await this.setMeta("last_probe", String(Math.random()));
+    } catch {
+      // `#note` has kept the reason and set the next try.
+    }
+  }
+}
+
+async function setMeta(trx: Transaction<Database>, name: string, value: string | undefined): Promise<void> {
+  if (value === undefined) {
+    await trx.deleteFrom("meta").where("name", "=", name).execute();
+    return;
+  }
+  await trx
+    .insertInto("meta")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+    .execute();
+}

@@ -1,0 +1,167 @@
+import type { CreateTableBuilder, Kysely, Transaction } from "kysely";
+import { KeywheelError } from "@keywheel/pool";
+import type { Database } from "./schema.ts";
+import type { DatabaseEngine } from "./engine.ts";
+
+interface Migration {
+  /** Begins with its number; never renamed, never changed once released. */
+  readonly name: string;
+  readonly up: (db: Kysely<Database>, engine: DatabaseEngine) => Promise<void>;
+}
+
+/** In the order in which they are applied. */
+export const migrations: readonly Migration[] = [{ name: "0001-first", up: createFirstTables }];
+
+/**
+ * Brings a database to the newest shape, all or nothing.
+ *
+ * Not kysely's own Migrator: that one asks the database for all its tables first and cannot tell a newer database from
+ * a broken list.
+ *
+ * @throws KeywheelError store_unavailable if a newer version made it
+ */
+export async function migrate(
+  trx: Transaction<Database>,
+  engine: DatabaseEngine,
+  options: { readonly now: number; readonly migrations?: readonly Migration[] },
+): Promise<void> {
+  const known = options.migrations ?? migrations;
+  await trx.schema
+    .createTable("migrations")
+    .ifNotExists()
+    .addColumn("name", "text", (column) => column.primaryKey())
+    .addColumn("applied_at", "bigint", (column) => column.notNull())
+    .execute();
+  const applied = new Set((await trx.selectFrom("migrations").select("name").execute()).map(({ name }) => name));
+  const unknown = [...applied].find((name) => known.every((migration) => migration.name !== name));
+  if (unknown !== undefined) throw newerDatabase(engine, unknown);
+  for (const { name, up } of known) {
+    if (applied.has(name)) continue;
+    await up(trx, engine);
+    await trx.insertInto("migrations").values({ name, applied_at: options.now }).execute();
+  }
+}
+
+function newerDatabase(engine: DatabaseEngine, unknown: string): KeywheelError {
+  const message = `${engine.name} was made by a newer version of Keywheel (it knows "${unknown}")`;
+  return new KeywheelError("store_unavailable", message, {
+    hint: "Start that version, or name another data directory. Nothing was changed.",
+  });
+}
+
+async function createFirstTables(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await createProviders(db, engine);
+  await createKeys(db, engine);
+  await createHealths(db);
+  await createTokens(db, engine);
+  await createSessions(db, engine);
+  await db.schema
+    .createTable("meta")
+    .addColumn("name", "text", (column) => column.primaryKey())
+    .addColumn("value", "text", (column) => column.notNull())
+    .execute();
+}
+
+async function createProviders(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await withSecret(engine.addSequence(db.schema.createTable("providers")))
+    .addColumn("id", "text", (column) => column.notNull().unique())
+    .addColumn("slug", "text", (column) => column.notNull().unique())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("kind", "text", (column) => column.notNull())
+    .addColumn("preset", "text")
+    .addColumn("base_url", "text", (column) => column.notNull())
+    .addColumn("enabled", "integer", (column) => column.notNull())
+    .addColumn("settings", "text", (column) => column.notNull())
+    .addColumn("created_at", "bigint", (column) => column.notNull())
+    .addColumn("updated_at", "bigint", (column) => column.notNull())
+    .execute();
+}
+
+async function createKeys(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await withSecret(engine.addSequence(db.schema.createTable("keys")))
+    .addColumn("id", "text", (column) => column.notNull().unique())
+    .addColumn("provider_id", "text", (column) => column.notNull().references("providers.id").onDelete("cascade"))
+    .addColumn("fingerprint", "text", (column) => column.notNull())
+    .addColumn("secret_version", "bigint", (column) => column.notNull())
+    .addColumn("label", "text", (column) => column.notNull())
+    .addColumn("weight", "integer", (column) => column.notNull())
+    .addColumn("enabled", "integer", (column) => column.notNull())
+    .addColumn("order", "bigint", (column) => column.notNull())
+    .addColumn("disabled_code", "text")
+    .addColumn("disabled_http_status", "integer")
+    .addColumn("disabled_message", "text")
+    .addColumn("disabled_at", "bigint")
+    .addColumn("created_at", "bigint", (column) => column.notNull())
+    .addColumn("updated_at", "bigint", (column) => column.notNull())
+    .addUniqueConstraint("keys_value_once", ["provider_id", "fingerprint"])
+    .execute();
+}
+
+async function createHealths(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("key_healths")
+    .addColumn("key_id", "text", (column) => column.notNull().references("keys.id").onDelete("cascade"))
+    .addColumn("model", "text", (column) => column.notNull())
+    .addColumn("secret_version", "bigint", (column) => column.notNull())
+    .addColumn("failures", "bigint", (column) => column.notNull())
+    .addColumn("cooldowns", "bigint", (column) => column.notNull())
+    .addColumn("failures_seen", "bigint", (column) => column.notNull())
+    .addColumn("cooled_at", "bigint", (column) => column.notNull())
+    .addColumn("cool_until", "bigint", (column) => column.notNull())
+    .addColumn("wait", "text", (column) => column.notNull())
+    .addColumn("reason_code", "text")
+    .addColumn("reason_http_status", "integer")
+    .addColumn("reason_message", "text")
+    .addColumn("reason_at", "bigint")
+    .addPrimaryKeyConstraint("key_healths_once", ["key_id", "model"])
+    .execute();
+}
+
+async function createTokens(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await engine
+    .addSequence(db.schema.createTable("tokens"))
+    .addColumn("id", "text", (column) => column.notNull().unique())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("hash", "text", (column) => column.notNull().unique())
+    .addColumn("prefix", "text", (column) => column.notNull())
+    .addColumn("provider_ids", "text")
+    .addColumn("created_at", "bigint", (column) => column.notNull())
+    .addColumn("last_used_at", "bigint")
+    .execute();
+}
+
+async function createSessions(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await engine
+    .addSequence(db.schema.createTable("sessions"))
+    .addColumn("id", "text", (column) => column.notNull())
+    .addColumn("value_hash", "text", (column) => column.notNull())
+    .addColumn("carrier", "text", (column) => column.notNull())
+    .addColumn("provider_id", "text", (column) => column.notNull().references("providers.id").onDelete("cascade"))
+    .addColumn("key_id", "text", (column) => column.notNull().references("keys.id").onDelete("cascade"))
+    .addColumn("fingerprint_high", "bigint", (column) => column.notNull())
+    .addColumn("fingerprint_low", "bigint", (column) => column.notNull())
+    .addColumn("bound_at", "bigint", (column) => column.notNull())
+    .addColumn("last_used_at", "bigint", (column) => column.notNull())
+    .addColumn("requests", "bigint", (column) => column.notNull())
+    .addUniqueConstraint("sessions_once", ["provider_id", "fingerprint_high", "fingerprint_low"])
+    .execute();
+  // The one index that every use of a session changes: pages of a provider, and what was idle for long.
+  await createIndex(db, "sessions_by_use", ["provider_id", "last_used_at", "seq"]);
+  await createIndex(db, "sessions_by_key", ["key_id"]);
+  await createIndex(db, "sessions_by_id", ["id"]);
+  await createIndex(db, "sessions_by_value", ["value_hash"]);
+}
+
+async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {
+  await db.schema.createIndex(name).on("sessions").columns(columns).execute();
+}
+
+function withSecret<Table extends string, Columns extends string>(
+  table: CreateTableBuilder<Table, Columns>,
+): CreateTableBuilder<Table, Columns | "secret_kind" | "secret_sealed" | "secret_reference" | "secret_masked"> {
+  return table
+    .addColumn("secret_kind", "text")
+    .addColumn("secret_sealed", "text")
+    .addColumn("secret_reference", "text")
+    .addColumn("secret_masked", "text");
+}

@@ -1,0 +1,134 @@
+import type { HealthRecord, WaitSource } from "@keywheel/pool";
+import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
+import { chunksOf } from "./chunks.ts";
+import { toDisabledColumns } from "./key-rows.ts";
+import { fromReasonValues, toInstant, toReasonValues } from "./reason-columns.ts";
+import { runMany } from "./run-many.ts";
+import type { Database, HealthTable } from "./schema.ts";
+import type { KeyOutcome } from "./store.ts";
+
+export async function readHealths(db: Kysely<Database>): Promise<readonly HealthRecord[]> {
+  const rows = await db
+    .selectFrom("key_healths")
+    .innerJoin("keys", "keys.id", "key_healths.key_id")
+    .selectAll("key_healths")
+    .select("keys.provider_id")
+    .execute();
+  return rows.map(toRecord);
+}
+
+/** @returns by index, whether it took effect */
+export async function saveOutcomes(
+  trx: Transaction<Database>,
+  outcomes: readonly KeyOutcome[],
+): Promise<readonly boolean[]> {
+  const versions = await readVersions(trx, [...new Set(outcomes.map(({ record }) => record.keyId))]);
+  const isCurrent = outcomes.map(({ record }) => versions.get(record.keyId) === record.secretVersion);
+  await saveHealths(
+    trx,
+    outcomes.flatMap((outcome, index) => (outcome.kind === "health" && isCurrent[index] ? [outcome.record] : [])),
+  );
+  const took: boolean[] = [];
+  for (const [index, outcome] of outcomes.entries()) {
+    const current = isCurrent[index] === true;
+    took.push(current && (outcome.kind === "health" || (await disable(trx, outcome.record))));
+  }
+  return took;
+}
+
+/** The versions of the keys' values; of a key that is gone, none. */
+export async function readVersions(
+  db: Kysely<Database>,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const versions = new Map<string, number>();
+  for (const chunk of chunksOf(keyIds, 500)) {
+    const rows = await db.selectFrom("keys").select(["id", "secret_version"]).where("id", "in", chunk).execute();
+    for (const { id, secret_version } of rows) versions.set(id, secret_version);
+  }
+  return versions;
+}
+
+async function disable(
+  trx: Transaction<Database>,
+  { keyId, secretVersion, reason }: (KeyOutcome & { kind: "disable" })["record"],
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("keys")
+    .set({ enabled: 0, updated_at: toInstant(reason.at), ...toDisabledColumns(reason) })
+    .where("id", "=", keyId)
+    .where("secret_version", "=", secretVersion)
+    // A key that a person switched off stays that: the refusal is not its reason.
+    .where("enabled", "=", 1)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+async function saveHealths(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {
+  const rows = records.map(toRow);
+  const [first] = rows;
+  if (first === undefined) return;
+  const query = trx
+    .insertInto("key_healths")
+    .values(first)
+    .onConflict((conflict) =>
+      conflict.columns(["key_id", "model"]).doUpdateSet((eb) => ({
+        secret_version: eb.ref("excluded.secret_version"),
+        failures: eb.ref("excluded.failures"),
+        cooldowns: eb.ref("excluded.cooldowns"),
+        failures_seen: eb.ref("excluded.failures_seen"),
+        cooled_at: eb.ref("excluded.cooled_at"),
+        cool_until: eb.ref("excluded.cool_until"),
+        wait: eb.ref("excluded.wait"),
+        reason_code: eb.ref("excluded.reason_code"),
+        reason_http_status: eb.ref("excluded.reason_http_status"),
+        reason_message: eb.ref("excluded.reason_message"),
+        reason_at: eb.ref("excluded.reason_at"),
+      })),
+    )
+    .compile();
+  await runMany(trx, query, rows.map(Object.values<unknown>));
+}
+
+function toRow({ keyId, model, secretVersion, health, reason }: HealthRecord): Insertable<HealthTable> {
+  const { code, httpStatus, message, at } = toReasonValues(reason);
+  return {
+    key_id: keyId,
+    model,
+    secret_version: secretVersion,
+    failures: health.failures,
+    cooldowns: health.cooldowns,
+    failures_seen: health.failuresSeen,
+    cooled_at: toInstant(health.cooledAt),
+    cool_until: toInstant(health.coolUntil),
+    wait: health.wait,
+    reason_code: code,
+    reason_http_status: httpStatus,
+    reason_message: message,
+    reason_at: at,
+  };
+}
+
+function toRecord(row: Selectable<HealthTable> & { readonly provider_id: string }): HealthRecord {
+  const reason = fromReasonValues({
+    code: row.reason_code,
+    httpStatus: row.reason_http_status,
+    message: row.reason_message,
+    at: row.reason_at,
+  });
+  return {
+    poolId: row.provider_id,
+    keyId: row.key_id,
+    secretVersion: row.secret_version,
+    model: row.model,
+    health: {
+      failures: row.failures,
+      cooldowns: row.cooldowns,
+      failuresSeen: row.failures_seen,
+      cooledAt: row.cooled_at,
+      coolUntil: row.cool_until,
+      wait: row.wait as WaitSource,
+    },
+    reason: reason ?? undefined,
+  };
+}

@@ -1,0 +1,117 @@
+import type { ProviderKind } from "./store.ts";
+import type { Generated } from "kysely";
+
+// Column types that SQLite and PostgreSQL both have: booleans are 0 and 1, instants and counts `bigint`, JSON is text.
+// A driver may answer a `bigint` as text; `toNumber` takes either.
+
+export interface Database {
+  readonly providers: ProviderTable;
+  readonly keys: KeyTable;
+  readonly key_healths: HealthTable;
+  readonly tokens: TokenTable;
+  readonly sessions: SessionTable;
+  readonly meta: MetaTable;
+  readonly migrations: MigrationTable;
+}
+
+export type Flag = 0 | 1;
+
+/** How a key's value is held. Exactly one of `sealed` and `reference` is set, as `kind` says. */
+export interface SecretColumns {
+  readonly secret_kind: "literal" | "reference";
+  readonly secret_sealed: string | null;
+  readonly secret_reference: string | null;
+  /** Shown when the value cannot be opened. */
+  readonly secret_masked: string | null;
+}
+
+/** As `SecretColumns`, all null when there is none. */
+export type OptionalSecretColumns = { readonly [Column in keyof SecretColumns]: SecretColumns[Column] | null };
+
+export interface ProviderTable extends OptionalSecretColumns {
+  /** Order of creation. */
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly kind: ProviderKind;
+  readonly preset: string | null;
+  readonly base_url: string;
+  readonly enabled: Flag;
+  readonly settings: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+export interface KeyTable extends SecretColumns {
+  /** Order of creation: instants tie within a millisecond. */
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly provider_id: string;
+  /** Unique in the provider: finds a value that is held already without opening any. */
+  readonly fingerprint: string;
+  readonly secret_version: number;
+  readonly label: string;
+  readonly weight: number;
+  readonly enabled: Flag;
+  readonly order: number;
+  readonly disabled_code: string | null;
+  readonly disabled_http_status: number | null;
+  readonly disabled_message: string | null;
+  readonly disabled_at: number | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+export interface HealthTable {
+  readonly key_id: string;
+  /** "" for the key as a whole. */
+  readonly model: string;
+  readonly secret_version: number;
+  readonly failures: number;
+  readonly cooldowns: number;
+  readonly failures_seen: number;
+  readonly cooled_at: number;
+  readonly cool_until: number;
+  readonly wait: string;
+  readonly reason_code: string | null;
+  readonly reason_http_status: number | null;
+  readonly reason_message: string | null;
+  readonly reason_at: number | null;
+}
+
+export interface TokenTable {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly name: string;
+  readonly hash: string;
+  readonly prefix: string;
+  /** A JSON list. */
+  readonly provider_ids: string | null;
+  readonly created_at: number;
+  readonly last_used_at: number | null;
+}
+
+export interface SessionTable {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly value_hash: string;
+  readonly carrier: string;
+  readonly provider_id: string;
+  readonly key_id: string;
+  readonly fingerprint_high: number;
+  readonly fingerprint_low: number;
+  readonly bound_at: number;
+  readonly last_used_at: number;
+  readonly requests: number;
+}
+
+export interface MetaTable {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface MigrationTable {
+  readonly name: string;
+  readonly applied_at: number;
+}

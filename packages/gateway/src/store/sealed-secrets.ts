@@ -1,0 +1,103 @@
+import { KeywheelError, Secret } from "@keywheel/pool";
+import type { Kysely, Transaction } from "kysely";
+import type { Database, OptionalSecretColumns, SecretColumns } from "./schema.ts";
+import type { KeySecret } from "./store.ts";
+import type { Place, Vault } from "./vault.ts";
+
+const canaryName = "master_key_canary";
+const canaryPlace: Place = { table: "meta", id: canaryName, column: "value", version: 0 };
+const canaryText = "keywheel";
+
+export const noSecret: OptionalSecretColumns = {
+  secret_kind: null,
+  secret_sealed: null,
+  secret_reference: null,
+  secret_masked: null,
+};
+
+/** How the values of keys lie in their rows. */
+export class SealedSecrets {
+  readonly #vault: Vault;
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  /** `place.column` is always `secret`. */
+  toColumns(secret: KeySecret, place: Omit<Place, "column">): SecretColumns {
+    switch (secret.kind) {
+      case "literal":
+        return {
+          secret_kind: "literal",
+          secret_sealed: this.#vault.seal(secret.value.reveal(), { ...place, column: "secret" }),
+          secret_reference: null,
+          secret_masked: secret.value.masked,
+        };
+      case "reference":
+        return { secret_kind: "reference", secret_sealed: null, secret_reference: secret.name, secret_masked: null };
+      case "undecryptable":
+        throw new Error("a value that could not be opened cannot be stored anew");
+    }
+  }
+
+  fromColumns(columns: SecretColumns, place: Omit<Place, "column">): KeySecret {
+    if (columns.secret_kind === "reference") return { kind: "reference", name: columns.secret_reference ?? "" };
+    const value = this.#vault.open(columns.secret_sealed ?? "", { ...place, column: "secret" });
+    if (value === undefined) return { kind: "undecryptable", masked: columns.secret_masked ?? "…" };
+    return { kind: "literal", value: new Secret(value) };
+  }
+
+  /** Equal for equal values and for equal references. @returns undefined for a value that nobody knows */
+  fingerprint(secret: KeySecret): string | undefined {
+    switch (secret.kind) {
+      case "literal":
+        return this.#vault.fingerprint(secret.value.reveal());
+      case "reference":
+        // No secret, and found under any master key. No fingerprint of a value begins like this.
+        return `$${secret.name}`;
+      case "undecryptable":
+        return undefined;
+    }
+  }
+
+  /**
+   * Whether the master key is the one that sealed what is stored.
+   *
+   * Where nothing is sealed, any key is: the canary is sealed anew with this one. So a lost master key is got over by
+   * deleting what it sealed.
+   */
+  async checkCanary(trx: Transaction<Database>): Promise<boolean> {
+    const row = await trx.selectFrom("meta").select("value").where("name", "=", canaryName).executeTakeFirst();
+    if (row !== undefined && this.#vault.open(row.value, canaryPlace) === canaryText) return true;
+    if (row !== undefined && (await holdsSealed(trx))) return false;
+    const value = this.#vault.seal(canaryText, canaryPlace);
+    await trx
+      .insertInto("meta")
+      .values({ name: canaryName, value })
+      .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+      .execute();
+    return true;
+  }
+}
+
+/** Why nothing is sealed at the moment, and how to mend it. */
+export function wrongMasterKey(): KeywheelError {
+  return new KeywheelError("store_unavailable", "The stored keys were encrypted with another master key", {
+    hint:
+      "Restore the right one (`master.key` in the data directory, or KEYWHEEL_MASTER_KEY) and restart. If it is lost, " +
+      "delete the keys that are shown as unreadable, then add them again.",
+  });
+}
+
+async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
+  for (const table of ["keys", "providers"] as const) {
+    const row = await db
+      .selectFrom(table)
+      .select("id")
+      .where("secret_sealed", "is not", null)
+      .limit(1)
+      .executeTakeFirst();
+    if (row !== undefined) return true;
+  }
+  return false;
+}

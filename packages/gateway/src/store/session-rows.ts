@@ -1,0 +1,121 @@
+import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
+import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
+import { chunksOf } from "./chunks.ts";
+import { readVersions } from "./outcome-rows.ts";
+import { toInstant } from "./reason-columns.ts";
+import { runMany } from "./run-many.ts";
+import type { Database, SessionTable } from "./schema.ts";
+import type { EndedSession } from "./store.ts";
+
+export async function saveSessions(trx: Transaction<Database>, touched: readonly TouchedSession[]): Promise<void> {
+  const living = await readVersions(trx, [...new Set(touched.map(({ keyId }) => keyId))]);
+  const stored = touched.filter(({ keyId }) => living.has(keyId));
+  await upsert(trx, stored.filter(({ boundAt }) => boundAt !== undefined).map(toRow), "newly bound");
+  await upsert(trx, stored.filter(({ boundAt }) => boundAt === undefined).map(toRow), "bound before");
+}
+
+async function upsert(
+  trx: Transaction<Database>,
+  rows: readonly Insertable<SessionTable>[],
+  binding: "newly bound" | "bound before",
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const query = trx
+    .insertInto("sessions")
+    .values(first)
+    .onConflict((conflict) =>
+      conflict.columns(["provider_id", "fingerprint_high", "fingerprint_low"]).doUpdateSet((eb) => ({
+        key_id: eb.ref("excluded.key_id"),
+        last_used_at: eb.ref("excluded.last_used_at"),
+        requests: eb("sessions.requests", "+", eb.ref("excluded.requests")),
+        ...(binding === "newly bound" && { bound_at: eb.ref("excluded.bound_at") }),
+      })),
+    )
+    .compile();
+  await runMany(trx, query, rows.map(Object.values<unknown>));
+}
+
+export async function takeSessions(
+  trx: Transaction<Database>,
+  { id, valueHash }: { readonly id: string; readonly valueHash: string },
+): Promise<readonly EndedSession[]> {
+  const rows = await trx
+    .deleteFrom("sessions")
+    .where((eb) => eb.or([eb("id", "=", id), eb("value_hash", "=", valueHash)]))
+    .returning(["provider_id", "fingerprint_high", "fingerprint_low"])
+    .execute();
+  return rows.map((row) => ({
+    providerId: row.provider_id,
+    fingerprint: { high: row.fingerprint_high, low: row.fingerprint_low },
+  }));
+}
+
+export async function deleteSessionsOfKeys(trx: Transaction<Database>, keyIds: readonly string[]): Promise<void> {
+  for (const chunk of chunksOf(keyIds, 500)) {
+    await trx.deleteFrom("sessions").where("key_id", "in", chunk).execute();
+  }
+}
+
+/** @returns how many; less than `limit` when none is left */
+export async function deleteIdleSessions(
+  trx: Transaction<Database>,
+  idle: { readonly providerId: string; readonly before: number; readonly limit: number },
+): Promise<number> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("sessions")
+    .where("seq", "in", (eb) =>
+      eb
+        .selectFrom("sessions")
+        .select("seq")
+        .where("provider_id", "=", idle.providerId)
+        .where("last_used_at", "<", idle.before)
+        .orderBy("last_used_at")
+        .limit(idle.limit),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+/** The sessions after `seq` in the order of their rows: the one order in which a million are read without a sort. */
+export async function readBindingsAfter(
+  db: Kysely<Database>,
+  { seq, limit }: { readonly seq: number; readonly limit: number },
+): Promise<{ readonly bindings: readonly RestoredBinding[]; readonly lastSeq: number | undefined }> {
+  const rows = await db
+    .selectFrom("sessions")
+    .select(["seq", "provider_id", "key_id", "fingerprint_high", "fingerprint_low", "last_used_at"])
+    .where("seq", ">", seq)
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  const bindings = rows.map((row) => ({
+    poolId: row.provider_id,
+    fingerprint: { high: row.fingerprint_high, low: row.fingerprint_low },
+    keyId: row.key_id,
+    lastUsedAt: row.last_used_at,
+  }));
+  return { bindings, lastSeq: rows.at(-1)?.seq };
+}
+
+/** `like` with its wild cards taken literally, in either case. */
+export function containsText(column: "id", text: string): ReturnType<typeof sql<boolean>> {
+  const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
+}
+
+function toRow({ poolId, session, keyId, ...touched }: TouchedSession): Insertable<SessionTable> {
+  return {
+    id: session.id,
+    value_hash: session.valueHash,
+    carrier: session.carrier,
+    provider_id: poolId,
+    key_id: keyId,
+    fingerprint_high: session.fingerprint.high,
+    fingerprint_low: session.fingerprint.low,
+    // A binding that is older than the last drain, but whose row is gone: the best that is known.
+    bound_at: toInstant(touched.boundAt ?? touched.lastUsedAt),
+    last_used_at: toInstant(touched.lastUsedAt),
+    requests: touched.requests,
+  };
+}

@@ -1,0 +1,32 @@
+/** What SQLite can hold, as it crosses between the threads. */
+export type SqliteValue = null | number | bigint | string | Uint8Array;
+
+/** What the thread of the database is asked to do. Commands take effect in the order in which they were sent. */
+export type SqliteCommand =
+  | { readonly kind: "open"; readonly file: string; readonly readOnly: boolean; readonly busyTimeoutMs: number }
+  | { readonly kind: "query"; readonly sql: string; readonly parameters: readonly SqliteValue[] }
+  /** One statement for each row of parameters, prepared once. */
+  | { readonly kind: "batch"; readonly sql: string; readonly rows: readonly (readonly SqliteValue[])[] }
+  /** Ends the open transaction; none is open any more after a full disk, and that is no error. */
+  | { readonly kind: "rollback" }
+  | { readonly kind: "close" };
+
+export interface SqliteRequest {
+  readonly id: number;
+  readonly command: SqliteCommand;
+}
+
+export interface SqliteResult {
+  readonly rows: readonly Readonly<Record<string, SqliteValue>>[];
+  readonly changes: number;
+}
+
+export interface SqliteFault {
+  readonly message: string;
+  /** SQLite's extended result code; undefined for what did not come from SQLite. */
+  readonly code: number | undefined;
+}
+
+export type SqliteReply =
+  | { readonly id: number; readonly result: SqliteResult }
+  | { readonly id: number; readonly fault: SqliteFault };

@@ -1,0 +1,105 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { parentPort } from "node:worker_threads";
+import type { SqliteCommand, SqliteFault, SqliteReply, SqliteRequest, SqliteResult } from "./sqlite-protocol.ts";
+
+// The thread that owns one connection. It may wait for a lock or a slow disk as long as it must: nobody else waits.
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly answersRows: boolean;
+}
+
+const nothing: SqliteResult = { rows: [], changes: 0 };
+const maxPrepared = 200;
+
+let database: DatabaseSync | undefined;
+const prepared = new Map<string, Prepared>();
+
+parentPort?.on("message", ({ id, command }: SqliteRequest) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin, a window would
+  parentPort?.postMessage(answer(id, command));
+  if (command.kind === "close") parentPort?.close();
+});
+
+function answer(id: number, command: SqliteCommand): SqliteReply {
+  try {
+    return { id, result: execute(command) };
+  } catch (error) {
+    return { id, fault: faultOf(error) };
+  }
+}
+
+function execute(command: SqliteCommand): SqliteResult {
+  switch (command.kind) {
+    case "open":
+      close();
+      database = open(command);
+      return nothing;
+    case "query":
+      return query(prepare(command.sql), command.parameters as never);
+    case "batch": {
+      const { statement } = prepare(command.sql);
+      let changes = 0;
+      for (const row of command.rows) changes += Number(statement.run(...(row as never[])).changes);
+      return { rows: [], changes };
+    }
+    case "rollback":
+      if (database?.isTransaction === true) database.exec("rollback");
+      return nothing;
+    case "close":
+      close();
+      return nothing;
+  }
+}
+
+function open({ file, readOnly, busyTimeoutMs }: SqliteCommand & { kind: "open" }): DatabaseSync {
+  const url = pathToFileURL(file);
+  // Never creates the file: one that has gone (a disk not mounted) must not come back as an empty database.
+  url.searchParams.set("mode", readOnly ? "ro" : "rw");
+  const opened = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: true });
+  try {
+    opened.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    if (!readOnly) opened.exec("PRAGMA journal_mode = WAL");
+    // FULL: a commit that was acknowledged outlives a power cut, not only the process.
+    opened.exec("PRAGMA synchronous = FULL");
+    opened.exec("PRAGMA secure_delete = ON");
+    opened.exec("PRAGMA cache_size = -16000");
+    // What one very large transaction made of the write-ahead log is given back at the next checkpoint.
+    opened.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
+    return opened;
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+function close(): void {
+  prepared.clear();
+  database?.close();
+  database = undefined;
+}
+
+function prepare(sql: string): Prepared {
+  const known = prepared.get(sql);
+  if (known !== undefined) return known;
+  if (database === undefined) throw new Error("the database is not open");
+  const statement = database.prepare(sql);
+  const fresh = { statement, answersRows: statement.columns().length > 0 };
+  const oldest = prepared.keys().next();
+  if (prepared.size >= maxPrepared && oldest.done !== true) prepared.delete(oldest.value);
+  prepared.set(sql, fresh);
+  return fresh;
+}
+
+function query({ statement, answersRows }: Prepared, parameters: readonly never[]): SqliteResult {
+  if (!answersRows) return { rows: [], changes: Number(statement.run(...parameters).changes) };
+  const rows = statement.all(...parameters);
+  return { rows, changes: rows.length };
+}
+
+function faultOf(error: unknown): SqliteFault {
+  if (!(error instanceof Error)) return { message: String(error), code: undefined };
+  const code = "errcode" in error && typeof error.errcode === "number" ? error.errcode : undefined;
+  return { message: error.message, code };
+}

@@ -1,0 +1,27 @@
+import { isKeywheelError, KeywheelError } from "@keywheel/pool";
+import type { DatabaseEngine } from "./engine.ts";
+
+/** What a failed statement means for whoever called the store. */
+export function toKeywheelError(error: unknown, engine: DatabaseEngine): unknown {
+  if (isKeywheelError(error)) return error;
+  const fault = engine.explain(error);
+  switch (fault.kind) {
+    case "taken":
+      return taken(fault.columns, error);
+    case "orphan":
+      return new KeywheelError("not_found", "What this belongs to is gone", { cause: error });
+    case "unavailable":
+      return new KeywheelError("store_unavailable", fault.message, { hint: fault.hint, cause: error });
+    case "unexpected":
+      return error;
+  }
+}
+
+const fieldNames: Readonly<Record<string, string>> = { fingerprint: "api_key", slug: "slug", id: "id", hash: "token" };
+
+function taken(columns: readonly string[], cause: unknown): KeywheelError {
+  const names = columns.map((column) => column.replace(/^.*\./, ""));
+  const path = names.map((name) => fieldNames[name]).find((name) => name !== undefined) ?? names.join();
+  const message = `This \`${path}\` is taken`;
+  return new KeywheelError("conflict", message, { details: [{ path, message }], cause });
+}
