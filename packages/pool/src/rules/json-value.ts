@@ -13,3 +13,11 @@ export function asArray(value: unknown): readonly unknown[] {
 export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
+
+/** The objects of an array, `most` of its entries looked at. */
+export function objectsOf(value: unknown, most: number): readonly JsonObject[] {
+  return asArray(value)
+    .slice(0, most)
+    .map(asObject)
+    .filter((entry) => entry !== undefined);
+}

@@ -1,0 +1,25 @@
+import type { RecognisedAnswer } from "../../rules/recognised-answer.ts";
+
+/** One key is one resource: deployments and their limits are the key's own. */
+export const azureAnswers: readonly RecognisedAnswer[] = [
+  {
+    status: [429],
+    phrase: ["operation under azure openai api", "rate limit of your current", "high demand"],
+    means: "model_rate_limited",
+    source: "DD-AZ, AZ",
+  },
+  { status: [404], code: ["DeploymentNotFound"], means: "model_unavailable", source: "AZ-qa" },
+  {
+    status: [400, 403],
+    code: ["content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"],
+    means: "content_refused",
+    source: "DD-AZ",
+  },
+  {
+    status: [400, 404],
+    code: ["previous_response_not_found", "invalid_encrypted_content"],
+    means: "object_of_other_key",
+    source: "OA-iss",
+  },
+  { status: [400, 403], code: ["context_length_exceeded"], means: "context_too_long", source: "U" },
+];
