@@ -1,6 +1,12 @@
-import type { ErrorCode, KeySnapshot, Pool, Secret } from "@keywheel/pool";
-import type { KeyRecord, ProviderRecord, TokenRecord } from "../store/store.ts";
+import { type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
+import type { KeyRecord, ProviderRecord, TokenRecord } from "../store/store.ts";
+import { CatalogCore, type CatalogDeps } from "./core.ts";
+import { KeyBook } from "./key-book.ts";
+import { providerPresets, type ProviderPreset } from "./presets.ts";
+import { ProviderBook } from "./provider-book.ts";
+import type { ProviderEntry } from "./provider-entry.ts";
+import { TokenBook } from "./token-book.ts";
 
 /** A provider as requests need it: everything resolved, nothing to be looked up in a database. */
 export interface ProviderRuntime {
@@ -18,27 +24,175 @@ export interface ProviderRuntime {
   providerSecret(): Secret | undefined;
 }
 
-/** What an environment reference comes to at this moment. */
-export type Resolution =
-  | { readonly kind: "resolved"; readonly value: Secret }
-  | { readonly kind: "unset" | "empty" | "unsendable"; readonly message: string };
-
-/** Where `$NAME` is looked up: the process's environment and the env file, read anew when it changes. */
-export interface EnvironmentReader {
-  resolve(name: string): Resolution;
-  /** Called when the values may have changed. */
-  onChange(listener: () => void): void;
-}
-
 /** What the data plane asks of the catalog; synchronous, from memory. */
 export interface CatalogView {
+  /** Undefined also for a provider that is disabled. */
   bySlug(slug: string): ProviderRuntime | undefined;
   /** Whether clients must show a token. */
   readonly requiresToken: boolean;
-  /** The token that this text is, or undefined. Constant-time in the stored hashes. */
+  /** The token that this text is, or undefined. Constant-time in the stored hashes. Counts as a use of the token. */
   findToken(text: string): TokenRecord | undefined;
   /** All values that must never be shown, for the redactor. */
   secrets(): Iterable<Secret>;
 }
 
-export type { ErrorCode, KeyRecord, KeySnapshot, ProviderRecord, TokenRecord };
+/**
+ * Providers, keys and tokens in memory, the truth while the process runs.
+ *
+ * Reads are synchronous or ask the pool; every change goes to the store first (see CatalogCore). A change has taken effect
+ * when its promise settles.
+ */
+export class Catalog implements CatalogView {
+  readonly providers: ProviderBook;
+  readonly keys: KeyBook;
+  readonly tokens: TokenBook;
+  readonly presets: readonly ProviderPreset[] = providerPresets;
+  readonly #core: CatalogCore;
+
+  /**
+   * Takes up what was stored: providers, keys, their healths, the bindings of sessions. Before the first request.
+   *
+   * @throws whatever the store throws while bindings are read
+   */
+  static async open(deps: CatalogDeps): Promise<Catalog> {
+    const catalog = new Catalog(deps);
+    await catalog.#restore();
+    deps.environment.onChange(() => void catalog.#environmentChanged());
+    return catalog;
+  }
+
+  private constructor(deps: CatalogDeps) {
+    this.#core = new CatalogCore(deps);
+    this.providers = new ProviderBook(this.#core);
+    this.keys = new KeyBook(this.#core);
+    this.tokens = new TokenBook(this.#core, deps.stored.tokens);
+  }
+
+  bySlug(slug: string): ProviderRuntime | undefined {
+    const entry = this.#core.bySlug(slug);
+    return entry?.record.enabled === true ? entry : undefined;
+  }
+
+  get requiresToken(): boolean {
+    const { requireToken, boundToLoopback } = this.#core.deps;
+    return requireToken || (!boundToLoopback && this.tokens.count > 0);
+  }
+
+  findToken(text: string): TokenRecord | undefined {
+    return this.tokens.find(text);
+  }
+
+  *secrets(): Iterable<Secret> {
+    for (const entry of this.#core.entries()) yield* entry.secrets();
+  }
+
+  /**
+   * Ends a session: the next request of it takes a turn on the wheel.
+   *
+   * @param idOrValue the session's id, or the very value that the client sent
+   * @returns whether there was one
+   * @throws KeywheelError store_unavailable
+   */
+  async endSession(idOrValue: string): Promise<boolean> {
+    const core = this.#core;
+    const ended = await core.write((store) =>
+      store.takeSessions({ id: idOrValue, valueHash: sessionValueHash(idOrValue) }),
+    );
+    for (const { providerId, fingerprint } of ended) await core.find(providerId)?.pool.endSession(fingerprint);
+    if (ended.length === 0) return false;
+    const providerIds = [...new Set(ended.map(({ providerId }) => providerId))];
+    core.tell({ type: "session-ended", sessionId: idOrValue, providerIds, at: core.now() });
+    return true;
+  }
+
+  /** To be called with every event of the pools: keeps what people see of the keys in step. Never throws. */
+  observe(event: PoolEvent): void {
+    if (event.type === "key-disabled") this.#keyDisabled(event);
+    if (event.type === "attempt-ended") this.#attemptEnded(event);
+  }
+
+  #keyDisabled({ keyId, reason: code, httpStatus, message, at }: PoolEvent & { type: "key-disabled" }): void {
+    const entry = this.#core.ownerOf(keyId);
+    if (entry?.cell(keyId)?.record.enabled !== true) return;
+    entry.change(keyId, {
+      enabled: false,
+      disabledReason: { code, httpStatus, message: message ?? null, at },
+      updatedAt: at,
+    });
+  }
+
+  #attemptEnded({ attempt }: PoolEvent & { type: "attempt-ended" }): void {
+    const stats = this.#core.ownerOf(attempt.keyId)?.cell(attempt.keyId)?.stats;
+    if (!stats) return;
+    stats.requests += 1;
+    stats.lastUsedAt = attempt.startedAt;
+    if (attempt.outcome === "client_gone") return;
+    const succeeded = attempt.status !== undefined && attempt.status < 400 && !failsInside(attempt.outcome);
+    stats[succeeded ? "successes" : "failures"] += 1;
+  }
+
+  async #restore(): Promise<void> {
+    const { stored, store, state } = this.#core.deps;
+    for (const record of stored.providers) this.#core.take(record);
+    for (const record of stored.keys) {
+      const entry = this.#core.find(record.providerId);
+      if (!entry) throw new Error(`stored key ${record.id} belongs to no provider`);
+      entry.add(record);
+      this.#core.own(record.id, entry);
+    }
+    for (const entry of this.#core.entries()) await this.#core.configure(entry);
+    for (const { poolId, keyId, secretVersion, model, health, reason } of stored.health) {
+      const cell = this.#core.ownerOf(keyId)?.cell(keyId);
+      if (cell?.record.secretVersion === secretVersion) state.restoreHealth(poolId, keyId, model, health, reason);
+    }
+    const now = this.#core.now();
+    const idleSince = (providerId: string): number =>
+      now - (this.#core.find(providerId)?.settings.affinity.idleTtlMs ?? 0);
+    for await (const bindings of store.readBindings(idleSince)) state.restoreBindings(bindings);
+  }
+
+  async #environmentChanged(): Promise<void> {
+    try {
+      await this.#core.alone(async () => {
+        for (const entry of this.#core.entries()) await this.#lookAgain(entry);
+      });
+    } catch (error) {
+      this.#core.deps.warn?.("could not take up a change of the environment", error);
+    }
+  }
+
+  /** A reference whose value changed is a key with a new value: a refusal of the old one says nothing about it. */
+  async #lookAgain(entry: ProviderEntry): Promise<void> {
+    const { changed, replaced } = entry.lookAgain();
+    if (!changed) return;
+    const at = this.#core.now();
+    const patches = replaced.map(({ record }) => {
+      const refused = !record.enabled && record.disabledReason?.code === "authentication_failed";
+      const revived = record.enabled || refused ? { enabled: true, disabledReason: null } : {};
+      const { secret, secretVersion } = record;
+      return { id: record.id, patch: { ...revived, secret, secretVersion: secretVersion + 1, updatedAt: at } };
+    });
+    if (patches.length > 0) {
+      try {
+        await this.#core.deps.store.updateKeys(patches);
+        for (const { id, patch } of patches) entry.change(id, patch);
+      } catch (error) {
+        // The new value is sent all the same; only what was learnt about the old one stays with the key.
+        this.#core.deps.warn?.("could not write down that an environment variable changed", error);
+      }
+    }
+    await this.#core.configure(entry);
+    this.#core.tell({ type: "provider-changed", providerId: entry.record.id, at });
+  }
+}
+
+/** Codes of errors that arrive inside a response of status 200. */
+function failsInside(outcome: string): boolean {
+  return /limited|overloaded|exhausted|failed|error|unavailable|refused/.test(outcome);
+}
+
+export type { CatalogDeps } from "./core.ts";
+export type { Environment, EnvironmentReader, Resolution } from "./environment.ts";
+export type { CatalogEvent } from "./events.ts";
+export type { KeyView } from "./provider-entry.ts";
+export type { KeyRecord, ProviderRecord, TokenRecord };

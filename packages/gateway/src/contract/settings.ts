@@ -1,3 +1,6 @@
+import { z } from "@hono/zod-openapi";
+import { expects, integerFrom } from "./field-errors.ts";
+
 /** A provider's settings with every default filled in, in code's names and milliseconds. @see contract §3 */
 export interface ProviderSettings {
   readonly cooldown: { readonly baseMs: number; readonly capMs: number; readonly scope: "key" | "model" };
@@ -5,4 +8,87 @@ export interface ProviderSettings {
   readonly retry: { readonly providerErrors: number };
   readonly timeouts: { readonly connectMs: number; readonly headersMs: number; readonly idleMs: number };
   readonly maxBodyBytes: number;
+}
+
+const dayMs = 86_400_000;
+const cooldownMs = integerFrom(100, dayMs);
+// Node's timers overflow beyond 2^31 - 1 ms; a day is far below.
+const timeoutMs = integerFrom(10, dayMs);
+const flag = z.boolean(expects("true or false"));
+
+const fields = {
+  cooldown: {
+    base_ms: cooldownMs.openapi({
+      description: "The rest after the first failure; each further one doubles it.",
+      example: 60_000,
+    }),
+    cap_ms: cooldownMs.openapi({ description: "The longest rest; at least `base_ms`.", example: 900_000 }),
+    scope: z.enum(["key", "model"], expects('"key" or "model"')).openapi({
+      description: "`model`: a limit that is proven to be one model's rests the key for that model alone.",
+    }),
+  },
+  affinity: {
+    enabled: flag.openapi({ description: "Whether the requests of a session stay with one key." }),
+    idle_ttl_ms: integerFrom(10, 30 * dayMs).openapi({ description: "A session unused for so long is forgotten." }),
+  },
+  retry: {
+    provider_errors: integerFrom(0, 10).openapi({
+      description: "How often a request is repeated after an error that is the provider's own (500, 502, 503 …).",
+    }),
+  },
+  timeouts: {
+    connect_ms: timeoutMs.openapi({ description: "Until a connection to the provider stands." }),
+    headers_ms: timeoutMs.openapi({ description: "From the end of the request to the first byte of the answer." }),
+    idle_ms: timeoutMs.openapi({ description: "Between two pieces of a response." }),
+  },
+  max_body_bytes: integerFrom(1, 1_073_741_824).openapi({ description: "The largest request body that is taken." }),
+} as const;
+
+/** Settings as they are shown: complete, defaults filled in. */
+export const settingsSchema = z
+  .object({
+    cooldown: z.object(fields.cooldown),
+    affinity: z.object(fields.affinity),
+    retry: z.object(fields.retry),
+    timeouts: z.object(fields.timeouts),
+    max_body_bytes: fields.max_body_bytes,
+  })
+  .openapi("Settings");
+
+type Patch<Shape extends z.core.$ZodShape> = { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name]>> };
+
+function patchOf<Shape extends z.core.$ZodShape>(shape: Shape): Patch<Shape> {
+  const entries = Object.entries(shape).map(([name, schema]) => [name, z.optional(z.nullable(schema))]);
+  return Object.fromEntries(entries) as Patch<Shape>;
+}
+
+function groupPatch<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return z.strictObject(patchOf(shape), expects("an object or null")).nullable().optional();
+}
+
+/** Settings as they are sent: what is named is changed, null brings the default back, the rest stays. */
+export const settingsPatchSchema = z
+  .strictObject(
+    {
+      cooldown: groupPatch(fields.cooldown),
+      affinity: groupPatch(fields.affinity),
+      retry: groupPatch(fields.retry),
+      timeouts: groupPatch(fields.timeouts),
+      max_body_bytes: fields.max_body_bytes.nullable().optional(),
+    },
+    expects("an object or null"),
+  )
+  .openapi("SettingsPatch");
+
+export type SettingsPatch = z.infer<typeof settingsPatchSchema>;
+
+export function settingsToWire(settings: ProviderSettings): z.infer<typeof settingsSchema> {
+  const { cooldown, affinity, retry, timeouts } = settings;
+  return {
+    cooldown: { base_ms: cooldown.baseMs, cap_ms: cooldown.capMs, scope: cooldown.scope },
+    affinity: { enabled: affinity.enabled, idle_ttl_ms: affinity.idleTtlMs },
+    retry: { provider_errors: retry.providerErrors },
+    timeouts: { connect_ms: timeouts.connectMs, headers_ms: timeouts.headersMs, idle_ms: timeouts.idleMs },
+    max_body_bytes: settings.maxBodyBytes,
+  };
 }

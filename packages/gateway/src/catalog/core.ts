@@ -1,0 +1,171 @@
+import {
+  type Clock,
+  type FieldError,
+  isKeywheelError,
+  KeywheelError,
+  type Pool,
+  type Secret,
+  type SharedState,
+} from "@keywheel/pool";
+import type { ProviderRecord, Store, StoredState } from "../store/store.ts";
+import type { EnvironmentReader } from "./environment.ts";
+import type { CatalogEvent } from "./events.ts";
+import { createIdSource, type IdPrefix, type RandomBytes } from "./ids.ts";
+import { Mutex } from "./mutex.ts";
+import { type EntryContext, type KeyCell, ProviderEntry } from "./provider-entry.ts";
+import { policyOf } from "./settings.ts";
+
+export interface CatalogDeps {
+  /** What `store.load()` answered. */
+  readonly stored: StoredState;
+  readonly store: Store;
+  readonly state: SharedState;
+  /** A pool over that very state; its id is the provider's. */
+  readonly createPool: (providerId: string) => Pool;
+  readonly clock: Clock;
+  readonly environment: EnvironmentReader;
+  /** Told of every change of the configuration, after it took effect and before it is answered. Must not throw. */
+  readonly events: (event: CatalogEvent) => void;
+  /** Fit for secrets: `randomBytes` of node:crypto. */
+  readonly random: RandomBytes;
+  /** Told of every value before anything can show it: the redactor's `learn`. */
+  readonly learnSecrets?: (values: Iterable<Secret>) => void;
+  /** `--require-token` */
+  readonly requireToken: boolean;
+  /** Beyond loopback, the first token makes tokens required. */
+  readonly boundToLoopback: boolean;
+  readonly allowPrivateMetadata: boolean;
+  /** Told of what went wrong in the background. */
+  readonly warn?: (message: string, error: unknown) => void;
+}
+
+/**
+ * What the books of the catalog share: providers and keys in memory, and the way in which they change.
+ *
+ * A change runs alone: it checks, writes the store in one transaction, then changes the memory, then the pool, then tells
+ * of it. Until the store has answered nothing has changed, so a store that fails leaves everything as it was. What happens
+ * to a key meanwhile (a refusal disables it) is not lost: patches name only what they change.
+ */
+export class CatalogCore {
+  readonly deps: CatalogDeps;
+  readonly newId: (prefix: IdPrefix) => string;
+  readonly #mutex = new Mutex();
+  readonly #context: EntryContext;
+  readonly #entries = new Map<string, ProviderEntry>();
+  readonly #slugs = new Map<string, ProviderEntry>();
+  readonly #owners = new Map<string, ProviderEntry>();
+
+  constructor(deps: CatalogDeps) {
+    this.deps = deps;
+    this.newId = createIdSource(deps.random);
+    const { environment, clock, random } = deps;
+    this.#context = { environment, markKey: random(32), now: () => clock.now() };
+  }
+
+  now(): number {
+    return this.deps.clock.now();
+  }
+
+  entries(): Iterable<ProviderEntry> {
+    return this.#entries.values();
+  }
+
+  get providerCount(): number {
+    return this.#entries.size;
+  }
+
+  bySlug(slug: string): ProviderEntry | undefined {
+    return this.#slugs.get(slug);
+  }
+
+  /** @param idOrSlug ids hold an underscore and slugs cannot, so that the two never meet */
+  find(idOrSlug: string): ProviderEntry | undefined {
+    return this.#entries.get(idOrSlug) ?? this.#slugs.get(idOrSlug);
+  }
+
+  /** @throws KeywheelError unknown_provider */
+  entry(idOrSlug: string): ProviderEntry {
+    const entry = this.find(idOrSlug);
+    if (!entry) throw new KeywheelError("unknown_provider");
+    return entry;
+  }
+
+  /** @throws KeywheelError not_found */
+  keyAndOwner(keyId: string): { readonly entry: ProviderEntry; readonly cell: KeyCell } {
+    const entry = this.#owners.get(keyId);
+    const cell = entry?.cell(keyId);
+    if (!entry || !cell) throw new KeywheelError("not_found", "There is no such key");
+    return { entry, cell };
+  }
+
+  ownerOf(keyId: string): ProviderEntry | undefined {
+    return this.#owners.get(keyId);
+  }
+
+  /** Makes the provider known; its pool is configured by the caller. */
+  take(record: ProviderRecord): ProviderEntry {
+    const entry = new ProviderEntry(record, this.deps.createPool(record.id), this.#context);
+    this.#entries.set(record.id, entry);
+    this.#slugs.set(record.slug, entry);
+    return entry;
+  }
+
+  rename(entry: ProviderEntry, record: ProviderRecord): void {
+    this.#slugs.delete(entry.record.slug);
+    entry.record = record;
+    this.#slugs.set(record.slug, entry);
+  }
+
+  drop(entry: ProviderEntry): void {
+    this.#entries.delete(entry.record.id);
+    this.#slugs.delete(entry.record.slug);
+    for (const cell of entry.cells()) this.#owners.delete(cell.record.id);
+  }
+
+  own(keyId: string, entry: ProviderEntry | undefined): void {
+    if (entry) this.#owners.set(keyId, entry);
+    else this.#owners.delete(keyId);
+  }
+
+  /** Lets a change run alone. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(work);
+  }
+
+  /** @throws KeywheelError store_unavailable for anything that is not the caller's fault */
+  async write<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.deps.store);
+    } catch (error) {
+      if (isKeywheelError(error)) throw error;
+      throw new KeywheelError("store_unavailable", undefined, { cause: error });
+    }
+  }
+
+  /** Hands the keys and settings of a provider to its pool. */
+  async configure(entry: ProviderEntry): Promise<void> {
+    this.deps.learnSecrets?.(entry.secrets());
+    await entry.pool.configure(entry.keyEntries(), policyOf(entry.settings));
+  }
+
+  tell(event: CatalogEvent): void {
+    this.deps.events(event);
+  }
+}
+
+/** The refusal of some fields; the first one's sentence stands for all. */
+export function refusal(details: readonly FieldError[]): KeywheelError {
+  return new KeywheelError("validation_failed", details[0]?.message, { details });
+}
+
+/** @throws KeywheelError validation_failed if there is anything to refuse */
+export function refuseIfAny(details: readonly FieldError[]): void {
+  if (details.length > 0) throw refusal(details);
+}
+
+export function conflict(path: string, message: string, hint?: string): KeywheelError {
+  return new KeywheelError("conflict", message, {
+    details: [{ path, message }],
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

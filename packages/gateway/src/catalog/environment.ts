@@ -1,0 +1,111 @@
+import { readFileSync, statSync } from "node:fs";
+import { Secret } from "@keywheel/pool";
+import { parseEnvFile } from "./env-file.ts";
+import { problemOfValue, trimInvisible } from "./key-text.ts";
+
+/** What an environment reference comes to at this moment. */
+export type Resolution =
+  | { readonly kind: "resolved"; readonly value: Secret }
+  | { readonly kind: "unset" | "empty" | "unsendable"; readonly message: string };
+
+/** Where `$NAME` is looked up: the process's environment and the env file, read anew when it changes. */
+export interface EnvironmentReader {
+  /** The same answer until `onChange` listeners were called, so that a pool and the values it sends agree. */
+  resolve(name: string): Resolution;
+  /** Called when the values may have changed. */
+  onChange(listener: () => void): void;
+}
+
+export interface EnvironmentOptions {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** An env file beside it. A variable that is set and not empty in the process wins over the file. */
+  readonly envFile?: string;
+  /** How often the file and the variables that were asked for are looked at; 0 for never. Default 1 s. */
+  readonly pollMs?: number;
+  /** Told when the file cannot be read, once per reason. */
+  readonly warn?: (message: string) => void;
+}
+
+/** The process's environment and an env file as keys refer to them. */
+export class Environment implements EnvironmentReader {
+  readonly #options: EnvironmentOptions;
+  readonly #known = new Map<string, Resolution>();
+  readonly #listeners: (() => void)[] = [];
+  readonly #timer: NodeJS.Timeout | undefined;
+  #fileMark = "";
+  #fileValues: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: EnvironmentOptions) {
+    this.#options = options;
+    this.#readFile();
+    const pollMs = options.pollMs ?? 1_000;
+    if (pollMs > 0) this.#timer = setInterval(() => this.check(), pollMs).unref();
+  }
+
+  resolve(name: string): Resolution {
+    const known = this.#known.get(name);
+    if (known) return known;
+    const resolution = this.#lookUp(name);
+    this.#known.set(name, resolution);
+    return resolution;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Looks whether something changed, and tells the listeners. The timer calls it. */
+  check(): void {
+    this.#readFile();
+    let changed = false;
+    for (const [name, before] of this.#known) {
+      const now = this.#lookUp(name);
+      if (sameResolution(before, now)) continue;
+      this.#known.set(name, now);
+      changed = true;
+    }
+    if (changed) for (const listener of this.#listeners) listener();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #lookUp(name: string): Resolution {
+    const own = this.#options.variables[name];
+    return resolutionOf(name, own === undefined || own === "" ? (this.#fileValues.get(name) ?? own) : own);
+  }
+
+  #readFile(): void {
+    const { envFile, warn } = this.#options;
+    if (envFile === undefined) return;
+    try {
+      const { mtimeMs, size, ino } = statSync(envFile);
+      const mark = `${mtimeMs} ${size} ${ino}`;
+      if (mark === this.#fileMark) return;
+      this.#fileValues = parseEnvFile(readFileSync(envFile, "utf8"));
+      this.#fileMark = mark;
+    } catch (error) {
+      // Editors replace a file by removing it first: the values read last stay until there are new ones.
+      const mark = `cannot read ${envFile}: ${error instanceof Error ? error.message : "unknown reason"}`;
+      if (mark !== this.#fileMark) warn?.(mark);
+      this.#fileMark = mark;
+    }
+  }
+}
+
+/** What the raw value of a variable comes to: cleaned as a pasted key is, or why it cannot be sent. Holds no part of it. */
+export function resolutionOf(name: string, raw: string | undefined): Resolution {
+  if (raw === undefined) return { kind: "unset", message: `The environment variable ${name} is not set` };
+  // Docker's --env-file and many shells' own files leave the quotes on.
+  const value = trimInvisible(trimInvisible(raw).text.replace(/^(["'])(.*)\1$/s, "$2")).text;
+  if (value === "") return { kind: "empty", message: `The environment variable ${name} is empty` };
+  const problem = value.startsWith("$") ? "It is a reference itself and was not expanded" : problemOfValue(value);
+  if (problem === undefined) return { kind: "resolved", value: new Secret(value) };
+  return { kind: "unsendable", message: `The environment variable ${name} holds no key that can be sent. ${problem}` };
+}
+
+function sameResolution(one: Resolution, other: Resolution): boolean {
+  if (one.kind === "resolved") return other.kind === "resolved" && one.value.reveal() === other.value.reveal();
+  return other.kind !== "resolved" && one.message === other.message;
+}

@@ -1,0 +1,420 @@
+import type { FieldError, KeySnapshot } from "@keywheel/pool";
+import type { KeyCreate, KeyPatchBody, KeyStatus } from "../contract/key.ts";
+import type { KeyPatch, KeyRecord, KeySecret } from "../store/store.ts";
+import { type CatalogCore, conflict, refusal, refuseIfAny } from "./core.ts";
+import {
+  type ImportedKey,
+  maxImportLines,
+  type ParsedImport,
+  parseImportText,
+  type SkippedKey,
+} from "./import-text.ts";
+import { parseKeyText, showSecret } from "./key-text.ts";
+import type { KeyCell, KeyView, ProviderEntry } from "./provider-entry.ts";
+
+/** A key that a pasted list holds, as it was understood. */
+export interface UnderstoodKey {
+  readonly line: number;
+  readonly masked: string;
+  readonly label: string;
+  readonly weight: number;
+}
+
+/** What became of a pasted list. */
+export interface ImportOutcome {
+  /** Empty in a dry run. */
+  readonly added: readonly KeyView[];
+  readonly understood: readonly UnderstoodKey[];
+  readonly skipped: readonly SkippedKey[];
+}
+
+export type BulkAction = "enable" | "disable" | "delete" | "reset";
+
+/** Which keys of a provider an action is meant for. */
+export interface KeySelection {
+  readonly ids?: readonly string[];
+  readonly where?: { readonly status?: KeyStatus; readonly reason?: string };
+}
+
+interface PlannedChange {
+  readonly patch: KeyPatch;
+  /** A person brought it back, or gave it another value: cooldown, count and refusal are forgotten. */
+  readonly clears: boolean;
+}
+
+/** Keys: what may be said of them, and how they change. */
+export class KeyBook {
+  readonly #core: CatalogCore;
+
+  constructor(core: CatalogCore) {
+    this.#core = core;
+  }
+
+  /** In wheel order. @throws KeywheelError unknown_provider */
+  async list(provider: string): Promise<KeyView[]> {
+    return this.#viewsOf(this.#core.entry(provider));
+  }
+
+  /** @throws KeywheelError not_found */
+  async get(keyId: string): Promise<KeyView> {
+    const { entry, cell } = this.#core.keyAndOwner(keyId);
+    return this.#viewOf(entry, cell);
+  }
+
+  /** The next turns of the wheel as key ids, taking none. @throws KeywheelError unknown_provider */
+  preview(provider: string, turns: number): Promise<readonly string[]> {
+    return this.#core.entry(provider).pool.preview(turns);
+  }
+
+  /** @throws KeywheelError unknown_provider, validation_failed, conflict, store_unavailable */
+  add(provider: string, body: KeyCreate): Promise<KeyView> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(provider);
+      const secret = secretOf(body.api_key);
+      this.#checkFree(entry, secret, undefined);
+      const { label = "", weight = 1, enabled = true, order = 0 } = body;
+      const record = this.#newRecord(entry, secret, { label, weight, enabled, order });
+      await core.write((store) => store.insertKeys([record]));
+      await this.#takeUp(entry, [record]);
+      return this.get(record.id);
+    });
+  }
+
+  /**
+   * Adds the keys of a pasted list; what cannot be taken is told line by line and stops nothing.
+   *
+   * @param dryRun tells what would happen and changes nothing
+   * @throws KeywheelError unknown_provider, validation_failed, store_unavailable
+   */
+  import(provider: string, text: string, dryRun: boolean): Promise<ImportOutcome> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(provider);
+      const parsed = parseImportText(text);
+      if (parsed.keys.length + parsed.skipped.length > maxImportLines) {
+        const message = `Expected \`text\` to hold at most ${maxImportLines} keys: import the rest with another call`;
+        throw refusal([{ path: "text", message }]);
+      }
+      const { fresh, skipped } = sift(entry, parsed);
+      const understood = fresh.map(({ line, secret, label, weight }) => ({
+        line,
+        masked: showSecret(secret),
+        label,
+        weight,
+      }));
+      if (dryRun || fresh.length === 0) return { added: [], understood, skipped };
+      const records = fresh.map(({ secret, label, weight }) =>
+        this.#newRecord(entry, secret, { label, weight, enabled: true, order: 0 }),
+      );
+      await core.write((store) => store.insertKeys(records));
+      await this.#takeUp(entry, records);
+      const added = new Set(records.map(({ id }) => id));
+      const views = await this.#viewsOf(entry);
+      return { added: views.filter(({ record }) => added.has(record.id)), understood, skipped };
+    });
+  }
+
+  /** @throws KeywheelError not_found, validation_failed, conflict, store_unavailable */
+  change(keyId: string, body: KeyPatchBody): Promise<KeyView> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const { entry, cell } = core.keyAndOwner(keyId);
+      await this.#checkReadOnly(entry, cell, body);
+      const planned = this.#plan(entry, cell.record, body);
+      if (Object.keys(planned.patch).length > 0) await this.#apply(entry, new Map([[keyId, planned]]));
+      return this.#viewOf(entry, cell);
+    });
+  }
+
+  /** @throws KeywheelError not_found, store_unavailable */
+  remove(keyId: string): Promise<void> {
+    return this.#core.alone(() => this.#remove(this.#core.keyAndOwner(keyId).entry, [keyId]));
+  }
+
+  /** Clears cooldown and failure count; a disabled key stays disabled. @throws KeywheelError not_found, store_unavailable */
+  reset(keyId: string): Promise<KeyView> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const { entry, cell } = core.keyAndOwner(keyId);
+      await this.#reset(entry, [keyId]);
+      return this.#viewOf(entry, cell);
+    });
+  }
+
+  /**
+   * Puts keys in an order: they get 0, 1, 2 … Keys that are not named follow after them, as they stand.
+   *
+   * @throws KeywheelError unknown_provider, validation_failed, store_unavailable
+   */
+  order(provider: string, ids: readonly string[]): Promise<KeyView[]> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(provider);
+      refuseIfAny(problemsOfIds(entry, ids));
+      const named = new Set(ids);
+      const rest = entry.cells().filter(({ record }) => !named.has(record.id));
+      const at = core.now();
+      const moved = [...ids, ...rest.map(({ record }) => record.id)]
+        .map((id, order) => ({ id, patch: { order, updatedAt: at } }))
+        .filter(({ id, patch }) => entry.cell(id)?.record.order !== patch.order);
+      if (moved.length > 0) {
+        await core.write((store) => store.updateKeys(moved));
+        for (const { id, patch } of moved) entry.change(id, patch);
+        await core.configure(entry);
+        core.tell({ type: "key-order-changed", providerId: entry.record.id, at });
+      }
+      return this.#viewsOf(entry);
+    });
+  }
+
+  /**
+   * Does one thing to many keys, all or none.
+   *
+   * @returns the ids of the keys that it was meant for
+   * @throws KeywheelError unknown_provider, validation_failed, store_unavailable
+   */
+  bulk(provider: string, action: BulkAction, selection: KeySelection): Promise<readonly string[]> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(provider);
+      const ids = await this.#select(entry, selection);
+      if (ids.length === 0) return ids;
+      if (action === "delete") await this.#remove(entry, ids);
+      else if (action === "reset") await this.#reset(entry, ids);
+      else await this.#switch(entry, ids, action === "enable");
+      return ids;
+    });
+  }
+
+  async #select(entry: ProviderEntry, { ids, where }: KeySelection): Promise<readonly string[]> {
+    if ((ids === undefined) === (where === undefined)) {
+      throw refusal([{ path: "ids", message: "Expected either `ids` or `where`, to say which keys are meant" }]);
+    }
+    if (ids !== undefined) {
+      refuseIfAny(problemsOfIds(entry, ids));
+      return ids;
+    }
+    const { status, reason } = where ?? {};
+    if (status === undefined && reason === undefined) {
+      throw refusal([{ path: "where", message: "Expected `where` to name a `status` or a `reason`" }]);
+    }
+    const views = await this.#viewsOf(entry);
+    return views
+      .filter((view) => status === undefined || view.status === status)
+      .filter((view) => reason === undefined || (view.status !== "available" && view.reason?.code === reason))
+      .map((view) => view.record.id);
+  }
+
+  async #switch(entry: ProviderEntry, ids: readonly string[], enabled: boolean): Promise<void> {
+    const changes = new Map<string, PlannedChange>();
+    for (const id of ids) {
+      const cell = entry.cell(id);
+      const planned = cell && this.#plan(entry, cell.record, { enabled });
+      if (planned && Object.keys(planned.patch).length > 0) changes.set(id, planned);
+    }
+    if (changes.size > 0) await this.#apply(entry, changes);
+  }
+
+  #plan(entry: ProviderEntry, record: KeyRecord, body: KeyPatchBody): PlannedChange {
+    const secret = body.api_key === undefined ? undefined : newSecretOf(record.secret, body.api_key);
+    if (secret) this.#checkFree(entry, secret, record.id);
+    const patch: { -readonly [Name in keyof KeyRecord]?: KeyRecord[Name] } = {};
+    if (body.label !== undefined && body.label !== record.label) patch.label = body.label;
+    if (body.weight !== undefined && body.weight !== record.weight) patch.weight = body.weight;
+    if (body.order !== undefined && body.order !== record.order) patch.order = body.order;
+
+    const refused = !record.enabled && !isByOperator(record);
+    // A new value is a new key: a refusal of the old one says nothing about it. A person's own switch stays as it is.
+    const enabled = body.enabled ?? (secret && refused ? true : undefined);
+    if (enabled === true && !record.enabled) Object.assign(patch, { enabled: true, disabledReason: null });
+    if (enabled === false && (record.enabled || secret)) Object.assign(patch, this.#switchedOff());
+    if (secret) {
+      patch.secret = secret;
+      patch.secretVersion = record.secretVersion + 1;
+      // A refusal of the old value that arrives before the store answers must not outlive it.
+      if (record.enabled && enabled !== false) Object.assign(patch, { enabled: true, disabledReason: null });
+    }
+    return { patch, clears: secret !== undefined || (enabled === true && refused) };
+  }
+
+  #switchedOff(): Pick<KeyRecord, "enabled" | "disabledReason"> {
+    const reason = { code: "disabled_by_operator", httpStatus: null, message: null, at: this.#core.now() } as const;
+    return { enabled: false, disabledReason: reason };
+  }
+
+  async #apply(entry: ProviderEntry, changes: ReadonlyMap<string, PlannedChange>): Promise<void> {
+    const core = this.#core;
+    const at = core.now();
+    const patches = [...changes].map(([id, { patch }]) => ({ id, patch: { ...patch, updatedAt: at } }));
+    const cleared = [...changes].filter(([, change]) => change.clears).map(([id]) => id);
+    // Cleared first: if the second write fails, a key that is still disabled has lost a cooldown that meant nothing.
+    const revived = cleared.filter((id) => changes.get(id)?.patch.secret === undefined);
+    if (revived.length > 0) await core.write((store) => store.clearHealth(revived));
+    await core.write((store) => store.updateKeys(patches));
+    for (const { id, patch } of patches) entry.change(id, patch);
+    // Begun together: no request may find a key that is on again and still rests.
+    await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
+    const ended = patches.filter(({ patch }) => patch.enabled === false).map(({ id }) => id);
+    if (ended.length > 0) await this.#endSessionsOf(ended);
+    core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [...changes.keys()], at });
+  }
+
+  async #remove(entry: ProviderEntry, ids: readonly string[]): Promise<void> {
+    const core = this.#core;
+    await core.write((store) => store.deleteKeys(ids));
+    for (const id of ids) {
+      entry.remove(id);
+      core.own(id, undefined);
+    }
+    await core.configure(entry);
+    core.tell({ type: "key-deleted", providerId: entry.record.id, keyIds: ids, at: core.now() });
+  }
+
+  async #reset(entry: ProviderEntry, ids: readonly string[]): Promise<void> {
+    const core = this.#core;
+    await core.write((store) => store.clearHealth(ids));
+    // A reset takes the refusal off in the pool; that the key is disabled must be known there by then.
+    await core.configure(entry);
+    for (const id of ids) await entry.pool.reset(id);
+    core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: ids, at: core.now() });
+  }
+
+  async #endSessionsOf(keyIds: readonly string[]): Promise<void> {
+    try {
+      await this.#core.deps.store.deleteSessionsOfKeys(keyIds);
+    } catch (error) {
+      // In memory they have ended; a stored one that is taken up after a restart moves at its first use.
+      this.#core.deps.warn?.("could not remove the sessions of a disabled key", error);
+    }
+  }
+
+  async #takeUp(entry: ProviderEntry, records: readonly KeyRecord[]): Promise<void> {
+    const core = this.#core;
+    for (const record of records) {
+      entry.add(record);
+      core.own(record.id, entry);
+    }
+    await core.configure(entry);
+    const keyIds = records.map(({ id }) => id);
+    core.tell({ type: "key-created", providerId: entry.record.id, keyIds, at: core.now() });
+  }
+
+  #newRecord(
+    entry: ProviderEntry,
+    secret: KeySecret,
+    fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order">,
+  ): KeyRecord {
+    const at = this.#core.now();
+    const base = {
+      id: this.#core.newId("key"),
+      providerId: entry.record.id,
+      secret,
+      secretVersion: 1,
+      disabledReason: null,
+      createdAt: at,
+      updatedAt: at,
+    };
+    return { ...base, ...fields, ...(fields.enabled ? {} : this.#switchedOff()) };
+  }
+
+  #checkFree(entry: ProviderEntry, secret: KeySecret, own: string | undefined): void {
+    const holder = entry.holderOf(secret);
+    if (holder === undefined || holder === own) return;
+    throw conflict("api_key", `The provider holds this key already, as ${nameOf(entry, holder)}`);
+  }
+
+  async #checkReadOnly(entry: ProviderEntry, cell: KeyCell, body: KeyPatchBody): Promise<void> {
+    const { record } = cell;
+    const fixed: readonly [keyof KeyPatchBody, unknown][] = [
+      ["id", record.id],
+      ["provider_id", record.providerId],
+      ["created_at", new Date(record.createdAt).toISOString()],
+    ];
+    const problems: FieldError[] = fixed
+      .filter(([path, held]) => body[path] !== undefined && body[path] !== held)
+      .map(([path]) => ({ path, message: `\`${path}\` cannot be changed` }));
+    if (body.status !== undefined && body.status !== (await this.#viewOf(entry, cell)).status) {
+      const message = "`status` cannot be set: use `enabled`, or POST /api/keys/{id}/reset to end a cooldown";
+      problems.push({ path: "status", message });
+    }
+    refuseIfAny(problems);
+  }
+
+  async #viewsOf(entry: ProviderEntry): Promise<KeyView[]> {
+    const snapshots = await snapshotsOf(entry);
+    return entry.cells().map((cell) => entry.view(cell, snapshots.get(cell.record.id)));
+  }
+
+  async #viewOf(entry: ProviderEntry, cell: KeyCell): Promise<KeyView> {
+    return entry.view(cell, (await snapshotsOf(entry)).get(cell.record.id));
+  }
+}
+
+async function snapshotsOf(entry: ProviderEntry): Promise<ReadonlyMap<string, KeySnapshot>> {
+  const snapshots = await entry.pool.snapshot();
+  return new Map(snapshots.map((snapshot) => [snapshot.keyId, snapshot]));
+}
+
+/** @throws KeywheelError validation_failed */
+function secretOf(text: string): KeySecret {
+  const parsed = parseKeyText(text);
+  if (parsed.ok) return parsed.secret;
+  throw refusal([{ path: "api_key", message: parsed.problem }]);
+}
+
+/** The new value; undefined if it is the reference that the key holds, as it comes back from GET. */
+function newSecretOf(held: KeySecret, text: string): KeySecret | undefined {
+  if (text === showSecret(held) && held.kind !== "reference") {
+    const message = "This is the mask of the stored key: leave `api_key` out to keep the key";
+    throw refusal([{ path: "api_key", message }]);
+  }
+  const secret = secretOf(text);
+  const isHeld = held.kind === "reference" && secret.kind === "reference" && held.name === secret.name;
+  return isHeld ? undefined : secret;
+}
+
+/** Leaves out what is in the list twice, or held already. */
+function sift(
+  entry: ProviderEntry,
+  parsed: ParsedImport,
+): { readonly fresh: readonly ImportedKey[]; readonly skipped: readonly SkippedKey[] } {
+  const fresh: ImportedKey[] = [];
+  const skipped = [...parsed.skipped];
+  const lines = new Map<string, number>();
+  for (const key of parsed.keys) {
+    const { line, secret } = key;
+    const skip = (code: SkippedKey["code"], reason: string): void => {
+      skipped.push({ line, code, reason, masked: showSecret(secret) });
+    };
+    const value = secret.kind === "literal" ? secret.value.reveal() : `$${secret.name}`;
+    const before = lines.get(value);
+    const holder = entry.holderOf(secret);
+    if (before !== undefined) skip("repeated", `It is on line ${before} already`);
+    else if (holder !== undefined) skip("held", `The provider holds it already, as ${nameOf(entry, holder)}`);
+    else {
+      lines.set(value, line);
+      fresh.push(key);
+    }
+  }
+  return { fresh, skipped: skipped.sort((one, other) => one.line - other.line) };
+}
+
+function isByOperator({ disabledReason }: KeyRecord): boolean {
+  return disabledReason === null || disabledReason.code === "disabled_by_operator";
+}
+
+function problemsOfIds(entry: ProviderEntry, ids: readonly string[]): FieldError[] {
+  const seen = new Set<string>();
+  return ids.flatMap((id, index) => {
+    const path = `ids.${index}`;
+    if (seen.has(id)) return [{ path, message: `Expected each key once, got \`${path}\` twice` }];
+    seen.add(id);
+    return entry.cell(id) ? [] : [{ path, message: `Expected \`${path}\` to be a key of this provider` }];
+  });
+}
+
+function nameOf(entry: ProviderEntry, keyId: string): string {
+  const label = entry.labelOf(keyId);
+  return label === "" ? keyId : `${keyId} (${label})`;
+}

@@ -1,0 +1,219 @@
+import type { FieldError } from "@keywheel/pool";
+import type { ProviderCreate, ProviderPatchBody } from "../contract/provider.ts";
+import type { KeySecret, ProviderPatch, ProviderRecord } from "../store/store.ts";
+import { parseBaseUrl, sameOrigin } from "./base-url.ts";
+import { type CatalogCore, conflict, refuseIfAny } from "./core.ts";
+import { parseKeyText, showSecret } from "./key-text.ts";
+import { kindOfUrl, presetBySlug, presetOfKind, presetOfUrl } from "./presets.ts";
+import type { ProviderEntry } from "./provider-entry.ts";
+import { effectiveSettings, mergeSettings, problemsOfSettings } from "./settings.ts";
+import { problemOfSlug, slugFrom } from "./slug.ts";
+
+/** Providers: what may be said of them, and how they change. */
+export class ProviderBook {
+  readonly #core: CatalogCore;
+
+  constructor(core: CatalogCore) {
+    this.#core = core;
+  }
+
+  /** In order of creation. */
+  list(): ProviderEntry[] {
+    return [...this.#core.entries()];
+  }
+
+  /** @throws KeywheelError unknown_provider */
+  get(idOrSlug: string): ProviderEntry {
+    return this.#core.entry(idOrSlug);
+  }
+
+  /** @throws KeywheelError validation_failed, conflict, store_unavailable */
+  add(body: ProviderCreate): Promise<ProviderEntry> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const record = this.#recordOf(body);
+      await core.write((store) => store.insertProvider(record));
+      const entry = core.take(record);
+      await core.configure(entry);
+      core.tell({ type: "provider-created", providerId: record.id, at: record.createdAt });
+      return entry;
+    });
+  }
+
+  /** @throws KeywheelError unknown_provider, validation_failed, conflict, store_unavailable */
+  change(idOrSlug: string, body: ProviderPatchBody): Promise<ProviderEntry> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(idOrSlug);
+      const patch = this.#patchOf(entry, body);
+      if (Object.keys(patch).length === 0) return entry;
+      const at = core.now();
+      await core.write((store) => store.updateProvider(entry.record.id, { ...patch, updatedAt: at }));
+      core.rename(entry, { ...entry.record, ...patch, updatedAt: at });
+      await core.configure(entry);
+      core.tell({ type: "provider-changed", providerId: entry.record.id, at });
+      return entry;
+    });
+  }
+
+  /** Removes the provider with its keys and sessions. @throws KeywheelError unknown_provider, store_unavailable */
+  remove(idOrSlug: string): Promise<void> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const entry = core.entry(idOrSlug);
+      const { id } = entry.record;
+      await core.write((store) => store.deleteProvider(id));
+      core.drop(entry);
+      await entry.pool.remove();
+      core.tell({ type: "provider-deleted", providerId: id, at: core.now() });
+    });
+  }
+
+  #recordOf(body: ProviderCreate): ProviderRecord {
+    const problems: FieldError[] = [];
+    const named = body.preset ? presetBySlug(body.preset) : undefined;
+    const assumed = named ?? (body.kind ? presetOfKind(body.kind) : undefined);
+    const baseUrl = this.#baseUrlOf(body.base_url ?? assumed?.baseUrl, problems);
+    const apiKey = apiKeyOf(body.api_key, problems) ?? null;
+    const settings = settingsOf({}, body.settings, problems);
+    refuseIfAny(problems);
+
+    const found = presetOfUrl(baseUrl);
+    const preset = body.preset === undefined ? found : named;
+    const kind = body.kind ?? kindOfUrl(baseUrl, named ?? found);
+    const name = body.name ?? named?.name ?? (body.slug === undefined ? found?.name : body.slug) ?? hostOf(baseUrl);
+    const slug =
+      body.slug === undefined ? this.#slugFrom([body.name ?? "", preset?.slug ?? "", hostOf(baseUrl)]) : body.slug;
+    this.#checkSlug(slug, undefined);
+    const at = this.#core.now();
+    return {
+      id: this.#core.newId("prv"),
+      slug,
+      name,
+      kind,
+      preset: preset?.slug ?? null,
+      baseUrl,
+      apiKey,
+      enabled: body.enabled ?? true,
+      settings,
+      createdAt: at,
+      updatedAt: at,
+    };
+  }
+
+  #patchOf(entry: ProviderEntry, body: ProviderPatchBody): ProviderPatch {
+    const { record } = entry;
+    const problems: FieldError[] = [];
+    const differs = (path: string, sent: unknown, held: unknown): void => {
+      if (sent !== undefined && sent !== held) problems.push({ path, message: `\`${path}\` cannot be changed` });
+    };
+    differs("id", body.id, record.id);
+    differs("created_at", body.created_at, new Date(record.createdAt).toISOString());
+    const baseUrl = body.base_url === undefined ? undefined : this.#baseUrlOf(body.base_url, problems);
+    const apiKey = apiKeyOf(body.api_key, problems);
+    const settings = body.settings === undefined ? undefined : settingsOf(record.settings, body.settings, problems);
+    refuseIfAny(problems);
+    if (body.slug !== undefined) this.#checkSlug(body.slug, record.slug);
+    if (baseUrl !== undefined) checkHostChange(entry, baseUrl, apiKey, body.confirm_host_change === true);
+    return changesOf(record, {
+      slug: body.slug,
+      name: body.name,
+      kind: body.kind,
+      preset: body.preset,
+      baseUrl,
+      apiKey,
+      enabled: body.enabled,
+      settings,
+    });
+  }
+
+  #baseUrlOf(text: string | undefined, problems: FieldError[]): string {
+    const path = "base_url";
+    if (text === undefined) {
+      const message = "`base_url` is missing: expected an http or https URL, or a `preset` that stands for one";
+      problems.push({ path, message });
+      return "";
+    }
+    const { allowPrivateMetadata } = this.#core.deps;
+    const parsed = parseBaseUrl(text, { allowPrivateMetadata });
+    if (parsed.ok) return parsed.url;
+    problems.push({ path, message: parsed.problem });
+    return "";
+  }
+
+  #checkSlug(slug: string, own: string | undefined): void {
+    const message = problemOfSlug(slug);
+    refuseIfAny(message === undefined ? [] : [{ path: "slug", message }]);
+    if (slug !== own && this.#core.bySlug(slug))
+      throw conflict("slug", `There is a provider with the slug ${slug} already`);
+  }
+
+  #slugFrom(names: readonly string[]): string {
+    for (const name of names) {
+      const slug = slugFrom(name, (taken) => this.#core.bySlug(taken) !== undefined);
+      if (slug !== undefined) return slug;
+    }
+    return "provider";
+  }
+}
+
+/** A new place for the keys needs a word of consent: they would be sent there with the next request. */
+function checkHostChange(
+  entry: ProviderEntry,
+  baseUrl: string,
+  apiKey: KeySecret | null | undefined,
+  confirmed: boolean,
+): void {
+  if (confirmed || sameOrigin(entry.record.baseUrl, baseUrl)) return;
+  // A provider-level key that this very call brings, or takes away, is none that was stored for the old host.
+  const holdsKey = entry.record.apiKey !== null && apiKey === undefined;
+  if (!entry.hasKeys && !holdsKey) return;
+  const [from, to] = [entry.baseUrl.host, new URL(baseUrl).host];
+  const message = `The stored keys of this provider would be sent to ${to} instead of ${from}`;
+  throw conflict("base_url", message, "If that is meant, send `confirm_host_change: true` with it.");
+}
+
+/** @returns undefined if it was not sent */
+function apiKeyOf(text: string | null | undefined, problems: FieldError[]): KeySecret | null | undefined {
+  if (text === undefined || text === null) return text;
+  const parsed = parseKeyText(text);
+  if (parsed.ok) return parsed.secret;
+  problems.push({ path: "api_key", message: parsed.problem });
+  return undefined;
+}
+
+function settingsOf(
+  stored: ProviderRecord["settings"],
+  patch: ProviderCreate["settings"],
+  problems: FieldError[],
+): ProviderRecord["settings"] {
+  if (patch === undefined) return stored;
+  const merged = mergeSettings(stored, patch);
+  problems.push(...problemsOfSettings(effectiveSettings(merged)));
+  return merged;
+}
+
+function changesOf(
+  record: ProviderRecord,
+  sent: { [Name in keyof ProviderPatch]: ProviderPatch[Name] | undefined },
+): ProviderPatch {
+  const changed = Object.entries(sent).filter(([name, value]) => {
+    const held = record[name as keyof ProviderRecord];
+    return value !== undefined && !isSame(value, held);
+  });
+  return Object.fromEntries(changed) as ProviderPatch;
+}
+
+function isSame(value: unknown, held: unknown): boolean {
+  if (typeof value !== "object" || value === null || typeof held !== "object" || held === null) return value === held;
+  // A value that was typed anew counts as new, also when it shows the same; a reference that came back from GET does not.
+  if ("kind" in value && "kind" in held) {
+    const [one, other] = [value as KeySecret, held as KeySecret];
+    return one.kind === "reference" && other.kind === "reference" && showSecret(one) === showSecret(other);
+  }
+  return JSON.stringify(value) === JSON.stringify(held);
+}
+
+function hostOf(baseUrl: string): string {
+  return new URL(baseUrl).hostname;
+}

@@ -1,0 +1,251 @@
+import { createHmac } from "node:crypto";
+import type { KeyEntry, KeySnapshot, Pool, Secret } from "@keywheel/pool";
+import type { ProviderSettings } from "../contract/settings.ts";
+import type { KeyRecord, KeySecret, ProviderRecord } from "../store/store.ts";
+import type { ProviderRuntime } from "./catalog.ts";
+import type { EnvironmentReader } from "./environment.ts";
+import { showSecret } from "./key-text.ts";
+import { type ShownStatus, statusOf, type Unresolved } from "./key-status.ts";
+import { effectiveSettings } from "./settings.ts";
+
+/** Attempts with a key since the gateway started. */
+export interface KeyStats {
+  requests: number;
+  successes: number;
+  failures: number;
+  lastUsedAt: number | null;
+}
+
+/** A key with what the catalog alone knows of it. */
+export interface KeyCell {
+  record: KeyRecord;
+  /** Grows with creation: the order of keys whose `order` is the same. */
+  readonly sequence: number;
+  readonly stats: KeyStats;
+  /** Of a reference: the mark of the value that it had last, so that a new one is noticed. */
+  lastValue: string | undefined;
+  unresolved: Unresolved | undefined;
+}
+
+/** A key as people see it. */
+export interface KeyView extends ShownStatus {
+  readonly record: KeyRecord;
+  /** The value masked, or the reference. */
+  readonly masked: string;
+  readonly consecutiveFailures: number;
+  readonly boundSessions: number;
+  readonly stats: Readonly<KeyStats>;
+}
+
+export interface EntryContext {
+  readonly environment: EnvironmentReader;
+  /** Of this process: values are compared by their marks, so that they lie about in one place only. */
+  readonly markKey: Uint8Array;
+  readonly now: () => number;
+}
+
+/** One provider in memory: its record, its keys and its pool. Changed by the catalog alone. */
+export class ProviderEntry implements ProviderRuntime {
+  readonly pool: Pool;
+  readonly #context: EntryContext;
+  readonly #cells = new Map<string, KeyCell>();
+  /** Who holds a value or a reference. */
+  readonly #held = new Map<string, string>();
+  #record: ProviderRecord;
+  #settings: ProviderSettings;
+  #baseUrl: URL;
+  #inOrder: readonly KeyCell[] | undefined;
+  #nextSequence = 0;
+
+  constructor(record: ProviderRecord, pool: Pool, context: EntryContext) {
+    this.pool = pool;
+    this.#context = context;
+    this.#record = record;
+    this.#settings = effectiveSettings(record.settings);
+    this.#baseUrl = new URL(record.baseUrl);
+  }
+
+  get record(): ProviderRecord {
+    return this.#record;
+  }
+
+  set record(record: ProviderRecord) {
+    this.#record = record;
+    this.#settings = effectiveSettings(record.settings);
+    this.#baseUrl = new URL(record.baseUrl);
+  }
+
+  get settings(): ProviderSettings {
+    return this.#settings;
+  }
+
+  get baseUrl(): URL {
+    return this.#baseUrl;
+  }
+
+  /** The provider-level key masked, or the reference. */
+  get maskedApiKey(): string | null {
+    return this.#record.apiKey === null ? null : showSecret(this.#record.apiKey);
+  }
+
+  get hasKeys(): boolean {
+    return this.#cells.size > 0;
+  }
+
+  secretOf(keyId: string): Secret | undefined {
+    const cell = this.#cells.get(keyId);
+    return cell && this.#resolve(cell.record.secret);
+  }
+
+  labelOf(keyId: string): string {
+    return this.#cells.get(keyId)?.record.label ?? "";
+  }
+
+  providerSecret(): Secret | undefined {
+    return this.#record.apiKey === null ? undefined : this.#resolve(this.#record.apiKey);
+  }
+
+  cell(keyId: string): KeyCell | undefined {
+    return this.#cells.get(keyId);
+  }
+
+  /** In wheel order. */
+  cells(): readonly KeyCell[] {
+    this.#inOrder ??= [...this.#cells.values()].sort(
+      (one, other) => one.record.order - other.record.order || one.sequence - other.sequence,
+    );
+    return this.#inOrder;
+  }
+
+  /** The key that holds this value or reference; another master key's values are not known. */
+  holderOf(secret: KeySecret): string | undefined {
+    const mark = this.#markOf(secret);
+    return mark === undefined ? undefined : this.#held.get(mark);
+  }
+
+  add(record: KeyRecord): void {
+    const stats = { requests: 0, successes: 0, failures: 0, lastUsedAt: null };
+    this.#cells.set(record.id, {
+      record,
+      sequence: this.#nextSequence++,
+      stats,
+      lastValue: undefined,
+      unresolved: undefined,
+    });
+    this.#hold(record);
+    this.#inOrder = undefined;
+  }
+
+  change(keyId: string, patch: Partial<KeyRecord>): void {
+    const cell = this.#cells.get(keyId);
+    if (!cell) return;
+    if (patch.secret) this.#letGo(cell.record);
+    if (patch.order !== undefined && patch.order !== cell.record.order) this.#inOrder = undefined;
+    cell.record = { ...cell.record, ...patch };
+    if (patch.secret) {
+      this.#hold(cell.record);
+      cell.lastValue = undefined;
+    }
+  }
+
+  remove(keyId: string): void {
+    const cell = this.#cells.get(keyId);
+    if (!cell) return;
+    this.#letGo(cell.record);
+    this.#cells.delete(keyId);
+    this.#inOrder = undefined;
+  }
+
+  /** The keys as the pool needs them; looks up every reference. */
+  keyEntries(): KeyEntry[] {
+    return this.cells().map((cell) => {
+      this.#lookUp(cell);
+      const { id, weight, enabled, secretVersion } = cell.record;
+      return { id, weight, enabled, secretVersion, resolved: cell.unresolved === undefined };
+    });
+  }
+
+  /** What a change of the environment means: references with another value than before, and whether anything changed. */
+  lookAgain(): { readonly changed: boolean; readonly replaced: readonly KeyCell[] } {
+    let changed = false;
+    const replaced: KeyCell[] = [];
+    for (const cell of this.#cells.values()) {
+      if (cell.record.secret.kind !== "reference") continue;
+      const before = { value: cell.lastValue, message: cell.unresolved?.message };
+      this.#lookUp(cell);
+      if (before.message !== cell.unresolved?.message) changed = true;
+      if (before.value !== cell.lastValue) changed = true;
+      if (before.value !== undefined && before.value !== cell.lastValue) replaced.push(cell);
+    }
+    return { changed, replaced };
+  }
+
+  view(cell: KeyCell, snapshot: KeySnapshot | undefined): KeyView {
+    return {
+      ...statusOf(cell.record, snapshot, cell.unresolved, this.#context.now()),
+      record: cell.record,
+      masked: showSecret(cell.record.secret),
+      consecutiveFailures: snapshot?.health.failures ?? 0,
+      boundSessions: snapshot?.boundSessions ?? 0,
+      stats: { ...cell.stats },
+    };
+  }
+
+  /** Every value that must not be seen. */
+  *secrets(): Iterable<Secret> {
+    const own = this.providerSecret();
+    if (own) yield own;
+    for (const { record } of this.#cells.values()) {
+      const value = this.#resolve(record.secret);
+      if (value) yield value;
+    }
+  }
+
+  #resolve(secret: KeySecret): Secret | undefined {
+    if (secret.kind === "literal") return secret.value;
+    if (secret.kind === "undecryptable") return undefined;
+    const resolution = this.#context.environment.resolve(secret.name);
+    return resolution.kind === "resolved" ? resolution.value : undefined;
+  }
+
+  #lookUp(cell: KeyCell): void {
+    const { secret } = cell.record;
+    if (secret.kind === "literal") {
+      cell.unresolved = undefined;
+      return;
+    }
+    if (secret.kind === "undecryptable") {
+      const message = "It was encrypted with another master key: enter it again, or start with that master key";
+      cell.unresolved ??= { code: "undecryptable", message, since: this.#context.now() };
+      return;
+    }
+    const resolution = this.#context.environment.resolve(secret.name);
+    if (resolution.kind === "resolved") {
+      cell.unresolved = undefined;
+      cell.lastValue = this.#mark(resolution.value.reveal());
+      return;
+    }
+    const { message } = resolution;
+    if (cell.unresolved?.message === message) return;
+    cell.unresolved = { code: "unresolved", message, since: this.#context.now() };
+  }
+
+  #hold(record: KeyRecord): void {
+    const mark = this.#markOf(record.secret);
+    if (mark !== undefined) this.#held.set(mark, record.id);
+  }
+
+  #letGo(record: KeyRecord): void {
+    const mark = this.#markOf(record.secret);
+    if (mark !== undefined) this.#held.delete(mark);
+  }
+
+  #markOf(secret: KeySecret): string | undefined {
+    if (secret.kind === "undecryptable") return undefined;
+    return secret.kind === "reference" ? `$${secret.name}` : this.#mark(secret.value.reveal());
+  }
+
+  #mark(value: string): string {
+    return createHmac("sha256", this.#context.markKey).update(value).digest("base64");
+  }
+}

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { type FieldError, KeywheelError, Secret } from "@keywheel/pool";
+import type { TokenRecord } from "../store/store.ts";
+import { type CatalogCore, refuseIfAny } from "./core.ts";
+import { randomText } from "./ids.ts";
+
+const shownPrefixLength = 7;
+
+/** Gateway tokens: what clients show. They are kept as SHA-256: 160 random bits need no slow hash. */
+export class TokenBook {
+  readonly #core: CatalogCore;
+  readonly #byId = new Map<string, TokenRecord>();
+  readonly #byHash = new Map<string, string>();
+  readonly #used = new Map<string, number>();
+
+  constructor(core: CatalogCore, records: readonly TokenRecord[]) {
+    this.#core = core;
+    for (const record of records) this.#hold(record);
+  }
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  /** In order of creation. */
+  list(): TokenRecord[] {
+    return [...this.#byId.values()];
+  }
+
+  /**
+   * The token that this text is. Found by its hash: how long that takes tells nothing about the hashes that are stored.
+   * Counts as a use of the token.
+   */
+  find(text: string): TokenRecord | undefined {
+    const id = this.#byHash.get(hashOf(text));
+    const record = id === undefined ? undefined : this.#byId.get(id);
+    if (!record) return undefined;
+    const at = this.#core.now();
+    this.#byId.set(record.id, { ...record, lastUsedAt: at });
+    this.#used.set(record.id, at);
+    return record;
+  }
+
+  /**
+   * @param providers ids or slugs; null or left out for all
+   * @returns the record, and the token itself for the only time
+   * @throws KeywheelError validation_failed, store_unavailable
+   */
+  add(name: string, providers?: readonly string[] | null): Promise<{ record: TokenRecord; token: Secret }> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const text = `kw_${randomText(32, core.deps.random)}`;
+      const at = core.now();
+      const record: TokenRecord = {
+        id: core.newId("tok"),
+        name,
+        hash: hashOf(text),
+        prefix: text.slice(0, shownPrefixLength),
+        providerIds: this.#providerIdsOf(providers),
+        createdAt: at,
+        lastUsedAt: null,
+      };
+      await core.write((store) => store.insertToken(record));
+      this.#hold(record);
+      core.tell({ type: "token-created", tokenId: record.id, at });
+      return { record, token: new Secret(text) };
+    });
+  }
+
+  /** @throws KeywheelError not_found, store_unavailable */
+  remove(tokenId: string): Promise<void> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const record = this.#byId.get(tokenId);
+      if (!record) throw new KeywheelError("not_found", "There is no such token");
+      await core.write((store) => store.deleteToken(tokenId));
+      this.#byId.delete(tokenId);
+      this.#byHash.delete(record.hash);
+      this.#used.delete(tokenId);
+      core.tell({ type: "token-deleted", tokenId, at: core.now() });
+    });
+  }
+
+  /** Writes down when tokens were used since the last call. A failure leaves it for the next one. */
+  async flushUses(): Promise<void> {
+    const used = [...this.#used].map(([id, at]) => ({ id, at }));
+    if (used.length === 0) return;
+    await this.#core.deps.store.touchTokens(used);
+    for (const { id, at } of used) if (this.#used.get(id) === at) this.#used.delete(id);
+  }
+
+  #hold(record: TokenRecord): void {
+    this.#byId.set(record.id, record);
+    this.#byHash.set(record.hash, record.id);
+  }
+
+  #providerIdsOf(providers: readonly string[] | null | undefined): readonly string[] | null {
+    if (providers === undefined || providers === null) return null;
+    const problems: FieldError[] = [];
+    const ids = providers.map((idOrSlug, index) => {
+      const entry = this.#core.find(idOrSlug);
+      const path = `providers.${index}`;
+      if (!entry) problems.push({ path, message: `Expected \`${path}\` to be a provider's id or slug` });
+      return entry?.record.id ?? "";
+    });
+    refuseIfAny(problems);
+    return [...new Set(ids)];
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,91 @@
+import type { FieldError } from "@keywheel/pool";
+import { z } from "@hono/zod-openapi";
+
+/** What a schema expects, as the rest of the sentence "Expected `weight` to be …": give it as the `error` of every part. */
+export function expects(phrase: string): { error: string } {
+  return { error: phrase };
+}
+
+export function integerFrom(min: number, max: number) {
+  const what = expects(`an integer from ${min} to ${max}`);
+  return z.int(what).min(min, what).max(max, what);
+}
+
+/** One line of text: white space around it is dropped, control characters are refused. */
+export function lineOfText(minLength: number, maxLength: number) {
+  const what = expects(
+    minLength > 0 ? `text of ${minLength} to ${maxLength} characters` : `text of up to ${maxLength} characters`,
+  );
+  return z
+    .string(what)
+    .trim()
+    .min(minLength, what)
+    .max(maxLength, what)
+    .regex(/^\P{Cc}*$/u, expects("text without line breaks and control characters"));
+}
+
+/**
+ * The refused fields of a body that did not fit its schema, in words for the caller.
+ *
+ * Values are repeated so that a typing error is seen, but for fields that may hold a secret.
+ *
+ * @param input what was validated, to say what came
+ */
+export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
+  return error.issues.flatMap((issue) => fieldErrorsOfIssue(issue, input));
+}
+
+type Issue = z.core.$ZodIssue;
+
+function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldError[] {
+  const path = joinPath(issue.path);
+  // A custom issue is a rule with a sentence of its own; the others are phrases (see `expects`).
+  if (issue.code === "custom") return [{ path, message: issue.message }];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => {
+      const field = joinPath([...issue.path, key]);
+      return { path: field, message: `There is no field \`${field}\` here` };
+    });
+  }
+  const phrase = phraseOf(issue);
+  const value = valueAt(input, issue.path);
+  const name = path === "" ? "the body" : `\`${path}\``;
+  if (value === undefined && path !== "") return [{ path, message: `${name} is missing: expected ${phrase}` }];
+  return [{ path, message: `Expected ${name} to be ${phrase}, got ${describe(value, path)}` }];
+}
+
+function phraseOf(issue: Issue): string {
+  if (issue.code === "invalid_type" && issue.message.startsWith("Invalid input")) return withArticle(issue.expected);
+  if (issue.code === "invalid_value") return `one of ${issue.values.map((value) => String(value)).join(", ")}`;
+  return issue.message;
+}
+
+function withArticle(expected: string): string {
+  if (expected === "array") return "a list";
+  if (expected === "boolean") return "true or false";
+  if (expected === "string") return "text";
+  return expected === "object" ? "an object" : `a ${expected}`;
+}
+
+const mayHoldSecrets = new Set(["api_key", "token", "text", "code"]);
+
+function describe(value: unknown, path: string): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  if (mayHoldSecrets.has(path.split(".").at(-1) ?? "")) return "text";
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+}
+
+function joinPath(path: readonly PropertyKey[]): string {
+  return path.map(String).join(".");
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[step];
+  }
+  return value;
+}

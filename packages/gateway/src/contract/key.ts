@@ -1,0 +1,200 @@
+import { z } from "@hono/zod-openapi";
+import { expects, integerFrom, lineOfText } from "./field-errors.ts";
+import { fixedField, readOnlyField, timeSchema } from "./wire.ts";
+
+export const keyStatuses = ["available", "cooling_down", "disabled", "unresolved"] as const;
+export type KeyStatus = (typeof keyStatuses)[number];
+
+export const reasonCodes = [
+  "rate_limited",
+  "overloaded",
+  "quota_exhausted",
+  "authentication_failed",
+  "model_unavailable",
+  "disabled_by_operator",
+  "unresolved",
+  "undecryptable",
+] as const;
+
+export const statusReasonSchema = z
+  .object({
+    code: z.enum(reasonCodes),
+    http_status: z.int().nullable(),
+    message: z.string().nullable().openapi({ description: "What the provider said, secrets taken out." }),
+    at: timeSchema,
+    wait: z.enum(["ladder", "stated", "quota"]).nullable().openapi({
+      description: "Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota.",
+    }),
+  })
+  .openapi("StatusReason");
+
+export const keyStatsSchema = z
+  .object({
+    requests: z.int().openapi({ description: "Attempts with this key since the gateway started." }),
+    successes: z.int(),
+    failures: z.int().openapi({ description: "Attempts that the provider answered with an error, or not at all." }),
+    last_used_at: timeSchema.nullable(),
+  })
+  .openapi("KeyStats");
+
+export const keySchema = z
+  .object({
+    id: z.string().openapi({ example: "key_k3m5q2x7a4b6c2d5e7f3" }),
+    provider_id: z.string(),
+    api_key: z.string().openapi({ description: "Masked (`sk-…9f2c`); an environment reference as it stands." }),
+    label: z.string(),
+    weight: z.int(),
+    enabled: z.boolean(),
+    order: z.int().openapi({ description: "The wheel turns in this order, ties by creation." }),
+    status: z.enum(keyStatuses),
+    status_reason: statusReasonSchema.nullable().openapi({
+      description: "Why it is not available, or the last failure until a success or a reset.",
+    }),
+    cooldown_until: timeSchema.nullable(),
+    consecutive_failures: z.int(),
+    bound_sessions: z.int(),
+    stats: keyStatsSchema,
+    created_at: timeSchema,
+    updated_at: timeSchema,
+  })
+  .openapi("Key");
+export type KeyOnTheWire = z.infer<typeof keySchema>;
+
+const typedKey = z.string(expects("a key, or `$NAME` for an environment variable")).openapi({
+  description: "A key, or `$NAME` for an environment variable. What comes back is masked.",
+  example: "$OPENAI_KEY_1",
+});
+const label = lineOfText(0, 200);
+const weight = integerFrom(1, 100);
+const enabled = z.boolean(expects("true or false"));
+const order = integerFrom(-1_000_000_000, 1_000_000_000);
+
+export const keyCreateSchema = z
+  .strictObject(
+    {
+      api_key: typedKey,
+      label: label.optional().openapi({ default: "" }),
+      weight: weight.optional().openapi({ default: 1 }),
+      enabled: enabled.optional().openapi({ default: true }),
+      order: order.optional().openapi({ default: 0 }),
+    },
+    expects("an object"),
+  )
+  .openapi("KeyCreate", { example: { api_key: "$OPENAI_KEY_1", label: "Production key 1", weight: 3 } });
+export type KeyCreate = z.infer<typeof keyCreateSchema>;
+
+export const keyPatchSchema = z
+  .strictObject(
+    {
+      api_key: typedKey
+        .optional()
+        .openapi({ description: "A new value; left out, the stored one stays. A mask is refused." }),
+      label: label.optional(),
+      weight: weight.optional(),
+      enabled: enabled.optional().openapi({
+        description:
+          "true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown.",
+      }),
+      order: order.optional(),
+      id: fixedField(),
+      provider_id: fixedField(),
+      created_at: fixedField(),
+      status: fixedField(),
+      status_reason: readOnlyField(),
+      cooldown_until: readOnlyField(),
+      consecutive_failures: readOnlyField(),
+      bound_sessions: readOnlyField(),
+      stats: readOnlyField(),
+      updated_at: readOnlyField(),
+    },
+    expects("an object"),
+  )
+  .openapi("KeyPatch", { example: { weight: 3 } });
+export type KeyPatchBody = z.infer<typeof keyPatchSchema>;
+
+export const keyOrderSchema = z
+  .strictObject(
+    {
+      ids: z.array(z.string(expects("a key's id")), expects("a list of key ids")).openapi({
+        description: "Keys that are not named follow after these, in the order in which they stand.",
+      }),
+    },
+    expects("an object"),
+  )
+  .openapi("KeyOrder", { example: { ids: ["key_k3m5q2x7a4b6c2d5e7f3", "key_a2b3c4d5e6f7a2b3c4d5"] } });
+
+export const keyImportSchema = z
+  .strictObject(
+    {
+      text: z.string(expects("text")).openapi({
+        description:
+          "Keys one a line or separated by commas. A line of three fields whose third is a number or empty is " +
+          "`key,label,weight`; a line of two fields whose second cannot be a key (white space, non-ASCII, in double " +
+          "quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that " +
+          "begin with `#` are passed over.",
+      }),
+      dry_run: z.boolean(expects("true or false")).optional().openapi({
+        description: "Answers what was understood, without ids, and adds nothing.",
+      }),
+    },
+    expects("an object"),
+  )
+  .openapi("KeyImport", { example: { text: "$OPENAI_KEY_1\n$OPENAI_KEY_2,Production key 2,3" } });
+
+export const keyImportResultSchema = z
+  .object({
+    added: z.array(keySchema),
+    skipped: z.array(
+      z.object({
+        line: z.int().openapi({ description: "From 1." }),
+        code: z.enum(["refused", "repeated", "held"]).openapi({
+          description: "Not a key; again in this text; held by the provider already.",
+        }),
+        reason: z.string(),
+        masked: z.string(),
+      }),
+    ),
+    understood: z
+      .array(z.object({ line: z.int(), api_key: z.string(), label: z.string(), weight: z.int() }))
+      .optional()
+      .openapi({ description: "In a dry run: what would be added." }),
+  })
+  .openapi("KeyImportResult");
+
+export const bulkActions = ["enable", "disable", "delete", "reset"] as const;
+
+export const keyBulkSchema = z
+  .strictObject(
+    {
+      action: z.enum(bulkActions, expects(`one of ${bulkActions.join(", ")}`)),
+      ids: z.array(z.string(expects("a key's id")), expects("a list of key ids")).optional(),
+      where: z
+        .strictObject(
+          {
+            status: z.enum(keyStatuses, expects(`one of ${keyStatuses.join(", ")}`)).optional(),
+            reason: z.enum(reasonCodes, expects(`one of ${reasonCodes.join(", ")}`)).optional(),
+          },
+          expects("an object"),
+        )
+        .optional(),
+    },
+    expects("an object"),
+  )
+  .openapi("KeyBulk", { example: { action: "enable", where: { reason: "authentication_failed" } } });
+
+export const keyBulkResultSchema = z
+  .object({ ids: z.array(z.string()).openapi({ description: "The keys that the action was applied to." }) })
+  .openapi("KeyBulkResult");
+
+export const keyTestResultSchema = z
+  .object({
+    ok: z.boolean().openapi({ description: "Whether the provider took the key." }),
+    http_status: z.int().nullable(),
+    code: z
+      .string()
+      .openapi({ description: "What was recognised: `ok`, `authentication_failed`, `upstream_unreachable` …" }),
+    message: z.string().nullable(),
+    duration_ms: z.number(),
+  })
+  .openapi("KeyTestResult");
+export type KeyTestResult = z.infer<typeof keyTestResultSchema>;
