@@ -1,0 +1,682 @@
+import { type DisabledRecord, type HealthRecord, healthy, Secret, type TouchedSession } from "@keywheel/pool";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// The store is no export of the gateway; only its types are needed here.
+import type { KeyPatch, KeyRecord, ProviderRecord, Store, TokenRecord } from "../../gateway/src/store/store.ts";
+
+/** A store under test. */
+export interface StoreFixture {
+  readonly store: Store;
+  /** Closes the store and opens another one over the same database, as a restart does. */
+  reopen(): Promise<Store>;
+  /** Closes whatever is open and removes the database. */
+  dispose(): Promise<void>;
+}
+
+const createdAt = 1_750_000_000_123;
+
+export function aProviderRecord(parts: Partial<ProviderRecord> = {}): ProviderRecord {
+  return {
+    id: "prv_1",
+    slug: parts.id ?? "openai",
+    name: "OpenAI",
+    kind: "openai",
+    preset: "openai",
+    baseUrl: "https://api.openai.com/v1",
+    apiKey: null,
+    enabled: true,
+    settings: {},
+    createdAt,
+    updatedAt: createdAt,
+    ...parts,
+  };
+}
+
+/** Its value is made from its id unless one is given, so that no two are alike. */
+export function aKeyRecord(parts: Partial<KeyRecord> = {}): KeyRecord {
+  const id = parts.id ?? "key_1";
+  return {
+    id,
+    providerId: "prv_1",
+    secret: { kind: "literal", value: new Secret(`sk-value-of-${id}-0123456789`) },
+    secretVersion: 1,
+    label: "",
+    weight: 1,
+    enabled: true,
+    order: 0,
+    disabledReason: null,
+    createdAt,
+    updatedAt: createdAt,
+    ...parts,
+  };
+}
+
+export function aTokenRecord(parts: Partial<TokenRecord> = {}): TokenRecord {
+  const id = parts.id ?? "tok_1";
+  return {
+    id,
+    name: "laptop",
+    hash: `hash-of-${id}`,
+    prefix: "kw_ab",
+    providerIds: null,
+    createdAt,
+    lastUsedAt: null,
+    ...parts,
+  };
+}
+
+export function aHealthRecord(parts: Partial<HealthRecord> = {}): HealthRecord {
+  return {
+    poolId: "prv_1",
+    keyId: "key_1",
+    secretVersion: 1,
+    model: "",
+    health: {
+      ...healthy,
+      failures: 2,
+      cooldowns: 3,
+      failuresSeen: 4,
+      cooledAt: createdAt,
+      coolUntil: createdAt + 60_000,
+    },
+    reason: { code: "rate_limited", httpStatus: 429, message: "slow down", at: createdAt },
+    ...parts,
+  };
+}
+
+export function aDisabledRecord(parts: Partial<DisabledRecord> = {}): DisabledRecord {
+  return {
+    poolId: "prv_1",
+    keyId: "key_1",
+    secretVersion: 1,
+    reason: { code: "authentication_failed", httpStatus: 401, message: "invalid api key", at: createdAt + 5 },
+    ...parts,
+  };
+}
+
+/** The n-th session of a client, bound at the instant `n`. */
+export function aTouchedSession(n: number, parts: Partial<TouchedSession> = {}): TouchedSession {
+  return {
+    poolId: "prv_1",
+    // 2^32 - 1 is the largest half of a fingerprint.
+    session: { id: `chat-${n}`, valueHash: `hash-${n}`, carrier: "header", fingerprint: { high: 0xffffffff, low: n } },
+    keyId: "key_1",
+    boundAt: createdAt + n,
+    lastUsedAt: createdAt + n,
+    requests: 1,
+    ...parts,
+  };
+}
+
+/** What a provider with keys named `key_1`, `key_2` … of the given number looks like in a store. */
+export async function fillStore(store: Store, keyCount = 1): Promise<void> {
+  await store.insertProvider(aProviderRecord());
+  await store.insertKeys(keysUpTo(keyCount));
+}
+
+function keysUpTo(count: number): KeyRecord[] {
+  return Array.from({ length: count }, (_, index) => aKeyRecord({ id: `key_${index + 1}` }));
+}
+
+/** What every store must do, whatever database lies below. */
+export function describeStore(name: string, make: () => Promise<StoreFixture>): void {
+  describe(`store: ${name}`, () => {
+    let fixture: StoreFixture;
+    let store: Store;
+    beforeEach(async () => {
+      fixture = await make();
+      store = fixture.store;
+    });
+    afterEach(() => fixture.dispose());
+
+    describeProviders(
+      () => store,
+      () => fixture.reopen(),
+    );
+    describeKeys(
+      () => store,
+      () => fixture.reopen(),
+    );
+    describeOutcomes(() => store);
+    describeTokens(
+      () => store,
+      () => fixture.reopen(),
+    );
+    describeSessions(() => store);
+    describePages(() => store);
+    describeMeta(() => store);
+  });
+}
+
+type Current = () => Store;
+type Reopen = () => Promise<Store>;
+
+function describeProviders(current: Current, reopen: Reopen): void {
+  describe("providers", () => {
+    it("are read as they were written, in the order of their creation", async () => {
+      const first = aProviderRecord({
+        id: "prv_z",
+        preset: null,
+        enabled: false,
+        settings: { cooldown: { base_ms: 100, scope: "model" }, name: "한국어 ' \" \0" },
+        apiKey: { kind: "literal", value: new Secret("sk-provider-0123456789") },
+      });
+      const second = aProviderRecord({ id: "prv_a", apiKey: { kind: "reference", name: "OPENAI_KEY" } });
+      await current().insertProvider(first);
+      await current().insertProvider(second);
+
+      const { providers } = await (await reopen()).load();
+
+      expect(revealed(providers)).toEqual(revealed([first, second]));
+    });
+
+    it("refuses a slug that is taken", async () => {
+      await current().insertProvider(aProviderRecord());
+
+      await expect(current().insertProvider(aProviderRecord({ id: "prv_2", slug: "openai" }))).rejects.toMatchObject({
+        code: "conflict",
+        details: [{ path: "slug" }],
+      });
+    });
+
+    it("are changed in the fields of the patch alone", async () => {
+      const apiKey = { kind: "literal", value: new Secret("sk-provider-0123456789") } as const;
+      await current().insertProvider(aProviderRecord({ apiKey }));
+
+      await current().updateProvider("prv_1", { name: "Other", preset: null, updatedAt: createdAt + 1 });
+
+      const { providers } = await current().load();
+      const changed = aProviderRecord({ apiKey, name: "Other", preset: null, updatedAt: createdAt + 1 });
+      expect(revealed(providers)).toEqual(revealed([changed]));
+    });
+
+    it("lose their own key when it is set to null", async () => {
+      await current().insertProvider(aProviderRecord({ apiKey: { kind: "reference", name: "A" } }));
+
+      await current().updateProvider("prv_1", { apiKey: null });
+
+      expect((await current().load()).providers[0]?.apiKey).toBeNull();
+    });
+
+    it("cannot be changed when there is none", async () => {
+      await expect(current().updateProvider("prv_9", { name: "x" })).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    it("take their keys, healths and sessions with them", async () => {
+      await fillStore(current());
+      await current().saveOutcomes([{ kind: "health", record: aHealthRecord() }]);
+      await current().saveSessions([aTouchedSession(1)]);
+
+      await current().deleteProvider("prv_1");
+
+      expect(await current().load()).toEqual({ providers: [], keys: [], tokens: [], health: [] });
+      expect((await current().listSessions({ limit: 10 })).sessions).toEqual([]);
+    });
+  });
+}
+
+function describeKeys(current: Current, reopen: Reopen): void {
+  describe("keys", () => {
+    it("are read as they were written", async () => {
+      const keys = [
+        aKeyRecord({ label: "한국어 ' \" 🔑", weight: 100, order: -3 }),
+        aKeyRecord({
+          id: "key_2",
+          secret: { kind: "reference", name: "OPENAI_KEY_1" },
+          secretVersion: 7,
+          enabled: false,
+          disabledReason: { code: "authentication_failed", httpStatus: 403, message: null, at: createdAt },
+        }),
+      ];
+      await current().insertProvider(aProviderRecord());
+      await current().insertKeys(keys);
+
+      const loaded = await (await reopen()).load();
+
+      expect(revealed(loaded.keys)).toEqual(revealed(keys));
+    });
+
+    it("come in wheel order: by order, then as they were added", async () => {
+      await current().insertProvider(aProviderRecord());
+      await current().insertKeys([
+        aKeyRecord({ id: "z", order: 1 }),
+        aKeyRecord({ id: "y", order: 0 }),
+        aKeyRecord({ id: "x", order: 1 }),
+        aKeyRecord({ id: "w", order: 0 }),
+      ]);
+
+      expect(await idsOf(current())).toEqual(["y", "w", "z", "x"]);
+    });
+
+    it("are added all or none, and the conflict names those that are held", async () => {
+      await fillStore(current(), 2);
+      const reference = { kind: "reference", name: "A" } as const;
+
+      const adding = current().insertKeys([
+        aKeyRecord({ id: "new_1" }),
+        aKeyRecord({ id: "new_2", secret: aKeyRecord({ id: "key_2" }).secret }),
+        aKeyRecord({ id: "new_3", secret: reference }),
+        aKeyRecord({ id: "new_4", secret: reference }),
+      ]);
+
+      await expect(adding).rejects.toMatchObject({
+        code: "conflict",
+        details: [{ path: "keys.1" }, { path: "keys.3" }],
+      });
+      expect(await idsOf(current())).toEqual(["key_1", "key_2"]);
+    });
+
+    it("may have a value that another provider holds", async () => {
+      await fillStore(current());
+      await current().insertProvider(aProviderRecord({ id: "prv_2" }));
+
+      await current().insertKeys([aKeyRecord({ id: "other", providerId: "prv_2", secret: aKeyRecord().secret })]);
+
+      expect(await idsOf(current())).toEqual(["key_1", "other"]);
+    });
+
+    it("cannot be added to a provider that is gone", async () => {
+      await expect(current().insertKeys([aKeyRecord()])).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    it("are found by their value, opened or not, and by their reference", async () => {
+      await fillStore(current(), 2);
+      await current().insertKeys([aKeyRecord({ id: "key_3", secret: { kind: "reference", name: "A" } })]);
+
+      const held = await current().findHeld("prv_1", [
+        { kind: "literal", value: new Secret("sk-unheard-of-0123456789") },
+        aKeyRecord({ id: "key_2" }).secret,
+        { kind: "reference", name: "A" },
+        { kind: "literal", value: new Secret("$A") },
+      ]);
+
+      expect(held).toEqual([undefined, "key_2", "key_3", undefined]);
+    });
+
+    it("are changed in the fields of the patch alone", async () => {
+      await fillStore(current(), 2);
+
+      await current().updateKeys([
+        { id: "key_1", patch: { label: "first", weight: 5 } },
+        { id: "key_2", patch: { enabled: false } },
+        { id: "key_2", patch: {} },
+      ]);
+
+      const { keys } = await current().load();
+      const changed = [aKeyRecord({ label: "first", weight: 5 }), aKeyRecord({ id: "key_2", enabled: false })];
+      expect(revealed(keys)).toEqual(revealed(changed));
+    });
+
+    it("are changed all or none", async () => {
+      await fillStore(current());
+
+      const changing = current().updateKeys([
+        { id: "key_1", patch: { label: "changed" } },
+        { id: "key_9", patch: { label: "changed" } },
+      ]);
+
+      await expect(changing).rejects.toMatchObject({ code: "not_found" });
+      expect((await current().load()).keys[0]?.label).toBe("");
+    });
+
+    it("lose what was learnt with their old value when they get a new one", async () => {
+      await fillStore(current());
+      await current().saveOutcomes([
+        { kind: "health", record: aHealthRecord() },
+        { kind: "health", record: aHealthRecord({ model: "gpt-5" }) },
+      ]);
+      const secret = { kind: "literal", value: new Secret("sk-new-value-0123456789") } as const;
+      const patch: KeyPatch = { secret, secretVersion: 2 };
+
+      await current().updateKeys([{ id: "key_1", patch }]);
+
+      const { keys, health } = await current().load();
+      expect(revealed(keys)).toEqual(revealed([aKeyRecord({ secret, secretVersion: 2 })]));
+      expect(health).toEqual([]);
+    });
+
+    it("cannot take the value of another one", async () => {
+      await fillStore(current(), 2);
+      const patch: KeyPatch = { secret: aKeyRecord({ id: "key_2" }).secret, secretVersion: 2 };
+
+      await expect(current().updateKeys([{ id: "key_1", patch }])).rejects.toMatchObject({
+        code: "conflict",
+        details: [{ path: "api_key" }],
+      });
+    });
+
+    it("take their healths and sessions with them", async () => {
+      await fillStore(current(), 2);
+      await current().saveOutcomes([{ kind: "health", record: aHealthRecord() }]);
+      await current().saveSessions([aTouchedSession(1), aTouchedSession(2, { keyId: "key_2" })]);
+
+      await current().deleteKeys(["key_1", "key_9"]);
+
+      expect(await idsOf(current())).toEqual(["key_2"]);
+      expect((await current().load()).health).toEqual([]);
+      expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
+    });
+
+    it("are added, disabled, ordered and deleted 40,000 at a time", { timeout: 30_000 }, async () => {
+      await current().insertProvider(aProviderRecord());
+      const keys = keysUpTo(40_000).map((key): KeyRecord => ({ ...key, secret: { kind: "reference", name: key.id } }));
+      const ids = keys.map(({ id }) => id);
+
+      await current().insertKeys(keys);
+      await current().updateKeys(ids.map((id, index) => ({ id, patch: { enabled: false, order: -index } })));
+
+      const { keys: stored } = await current().load();
+      expect(stored.length).toBe(40_000);
+      expect(stored.every(({ enabled }) => !enabled)).toBe(true);
+      expect(stored[0]?.id).toBe("key_40000");
+      expect(
+        await current().findHeld(
+          "prv_1",
+          keys.map(({ secret }) => secret),
+        ),
+      ).toEqual(ids);
+      await current().clearHealth(ids);
+      await current().deleteSessionsOfKeys(ids);
+      await current().deleteKeys(ids);
+      expect(await idsOf(current())).toEqual([]);
+    });
+  });
+}
+
+function describeOutcomes(current: Current): void {
+  describe("outcomes", () => {
+    it("keep the health of a key and of its models", async () => {
+      await fillStore(current());
+      const records = [aHealthRecord(), aHealthRecord({ model: "gpt-5", health: healthy, reason: undefined })];
+
+      const took = await current().saveOutcomes(records.map((record) => ({ kind: "health", record })));
+
+      expect(took).toEqual([true, true]);
+      expect((await current().load()).health).toEqual(records);
+    });
+
+    it("keep the last of several healths of a key", async () => {
+      await fillStore(current());
+      const last = aHealthRecord({ health: { ...healthy, failures: 3, coolUntil: createdAt + 0.5, wait: "quota" } });
+
+      await current().saveOutcomes([
+        { kind: "health", record: aHealthRecord() },
+        { kind: "health", record: last },
+      ]);
+
+      const health = { ...last.health, coolUntil: createdAt + 1 };
+      expect((await current().load()).health).toEqual([{ ...last, health }]);
+    });
+
+    it("leave out what was learnt with an older value, or of a key that is gone", async () => {
+      await fillStore(current());
+
+      const took = await current().saveOutcomes([
+        { kind: "health", record: aHealthRecord({ secretVersion: 0 }) },
+        { kind: "health", record: aHealthRecord({ keyId: "key_9" }) },
+        { kind: "disable", record: aDisabledRecord({ secretVersion: 0 }) },
+        { kind: "disable", record: aDisabledRecord({ keyId: "key_9" }) },
+      ]);
+
+      expect(took).toEqual([false, false, false, false]);
+      const { health, keys } = await current().load();
+      expect(health).toEqual([]);
+      expect(keys[0]?.enabled).toBe(true);
+    });
+
+    it("disable a key with its reason", async () => {
+      await fillStore(current());
+      const record = aDisabledRecord();
+
+      expect(await current().saveOutcomes([{ kind: "disable", record }])).toEqual([true]);
+
+      const [key] = (await current().load()).keys;
+      expect(key).toMatchObject({ enabled: false, disabledReason: record.reason, updatedAt: record.reason.at });
+    });
+
+    it("give no reason to a key that a person switched off", async () => {
+      await fillStore(current());
+      await current().updateKeys([{ id: "key_1", patch: { enabled: false } }]);
+
+      expect(await current().saveOutcomes([{ kind: "disable", record: aDisabledRecord() }])).toEqual([false]);
+
+      expect((await current().load()).keys[0]?.disabledReason).toBeNull();
+    });
+
+    it("are cleared with all models of a key", async () => {
+      await fillStore(current(), 2);
+      const other = aHealthRecord({ keyId: "key_2" });
+      const records = [aHealthRecord(), aHealthRecord({ model: "gpt-5" }), other];
+      await current().saveOutcomes(records.map((record) => ({ kind: "health", record })));
+
+      await current().clearHealth(["key_1"]);
+
+      expect((await current().load()).health).toEqual([other]);
+    });
+  });
+}
+
+function describeTokens(current: Current, reopen: Reopen): void {
+  describe("tokens", () => {
+    it("are read as they were written", async () => {
+      const tokens = [
+        aTokenRecord({ providerIds: ["prv_1", "prv_gone"] }),
+        aTokenRecord({ id: "tok_2", providerIds: [] }),
+      ];
+      for (const token of tokens) await current().insertToken(token);
+
+      expect((await (await reopen()).load()).tokens).toEqual(tokens);
+    });
+
+    it("remember the latest use", async () => {
+      await current().insertToken(aTokenRecord());
+
+      await current().touchTokens([
+        { id: "tok_1", at: 20 },
+        { id: "tok_1", at: 10 },
+        { id: "tok_9", at: 10 },
+      ]);
+
+      expect((await current().load()).tokens[0]?.lastUsedAt).toBe(20);
+    });
+
+    it("are gone once deleted", async () => {
+      await current().insertToken(aTokenRecord());
+
+      await current().deleteToken("tok_1");
+      await current().deleteToken("tok_9");
+
+      expect((await current().load()).tokens).toEqual([]);
+    });
+  });
+}
+
+function describeSessions(current: Current): void {
+  describe("sessions", () => {
+    it("add up their requests, keep their first binding and move with their key", async () => {
+      await fillStore(current(), 2);
+      await current().saveSessions([aTouchedSession(1, { requests: 2 })]);
+
+      await current().saveSessions([
+        aTouchedSession(1, { requests: 3, lastUsedAt: createdAt + 9, boundAt: undefined }),
+      ]);
+      const used = await current().listSessions({ limit: 10 });
+      await current().saveSessions([
+        aTouchedSession(1, { keyId: "key_2", boundAt: createdAt + 20, lastUsedAt: createdAt + 20 }),
+      ]);
+      const moved = await current().listSessions({ limit: 10 });
+
+      const session = { id: "chat-1", carrier: "header", providerId: "prv_1" };
+      expect(used.sessions).toEqual([
+        { ...session, keyId: "key_1", boundAt: createdAt + 1, lastUsedAt: createdAt + 9, requests: 5 },
+      ]);
+      expect(moved.sessions).toEqual([
+        { ...session, keyId: "key_2", boundAt: createdAt + 20, lastUsedAt: createdAt + 20, requests: 6 },
+      ]);
+    });
+
+    it("leave out those whose key is gone, and save the others", async () => {
+      await fillStore(current());
+
+      await current().saveSessions([aTouchedSession(1, { keyId: "key_9" }), aTouchedSession(2)]);
+
+      expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
+    });
+
+    it("are ended by their id or by the value that the client sent", async () => {
+      await fillStore(current());
+      await current().saveSessions([1, 2, 3].map((n) => aTouchedSession(n)));
+
+      const taken = await current().takeSessions({ id: "chat-1", valueHash: "hash-3" });
+
+      expect(taken.map(({ fingerprint }) => fingerprint.low).sort((a, b) => a - b)).toEqual([1, 3]);
+      expect(taken[0]).toEqual({ providerId: "prv_1", fingerprint: { high: 0xffffffff, low: 1 } });
+      expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
+      expect(await current().takeSessions({ id: "chat-1", valueHash: "hash-3" })).toEqual([]);
+    });
+
+    it("are deleted with the bindings of a key", async () => {
+      await fillStore(current(), 2);
+      await current().saveSessions([aTouchedSession(1), aTouchedSession(2, { keyId: "key_2" })]);
+
+      await current().deleteSessionsOfKeys(["key_1"]);
+
+      expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
+    });
+
+    it("are deleted once idle, any number of them, in their provider alone", async () => {
+      await fillStore(current());
+      await current().insertProvider(aProviderRecord({ id: "prv_2" }));
+      await current().insertKeys([aKeyRecord({ id: "other", providerId: "prv_2" })]);
+      await current().saveSessions(Array.from({ length: 4500 }, (_, n) => aTouchedSession(n)));
+      await current().saveSessions([aTouchedSession(1, { poolId: "prv_2", keyId: "other" })]);
+
+      expect(await current().deleteSessionsIdleSince("prv_1", createdAt + 4499)).toBe(4499);
+
+      expect(await sessionIdsOf(current())).toEqual(["chat-4499", "chat-1"]);
+    });
+
+    it("are read back as bindings, without those that were idle for too long", async () => {
+      await fillStore(current());
+      await current().saveSessions(Array.from({ length: 12_000 }, (_, n) => aTouchedSession(n)));
+
+      const bindings = [];
+      for await (const chunk of current().readBindings(() => createdAt + 10)) bindings.push(...chunk);
+
+      expect(bindings.length).toBe(11_990);
+      expect(bindings.find(({ fingerprint }) => fingerprint.low === 10)).toEqual({
+        poolId: "prv_1",
+        keyId: "key_1",
+        fingerprint: { high: 0xffffffff, low: 10 },
+        lastUsedAt: createdAt + 10,
+      });
+    });
+  });
+}
+
+function describePages(current: Current): void {
+  describe("pages of sessions", () => {
+    /** Sessions 0 to 9, two at a time used in the same millisecond; the even ones belong to the second key. */
+    beforeEach(async () => {
+      await fillStore(current(), 2);
+      await current().saveSessions(
+        Array.from({ length: 10 }, (_, n) =>
+          aTouchedSession(n, { keyId: n % 2 === 0 ? "key_2" : "key_1", lastUsedAt: createdAt + Math.floor(n / 2) }),
+        ),
+      );
+    });
+
+    it("come newest first, each session once, and end", async () => {
+      const pages = await readPages(current(), 3);
+
+      expect(pages.map((page) => page.join(" "))).toEqual([
+        "chat-9 chat-8 chat-7",
+        "chat-6 chat-5 chat-4",
+        "chat-3 chat-2 chat-1",
+        "chat-0",
+      ]);
+    });
+
+    it("do not shift when sessions come and go between them", async () => {
+      const first = await current().listSessions({ limit: 4 });
+      await current().saveSessions([aTouchedSession(99, { lastUsedAt: createdAt + 99 })]);
+      await current().takeSessions({ id: "chat-7", valueHash: "" });
+
+      const second = await current().listSessions({
+        limit: 4,
+        ...(first.next !== undefined && { cursor: first.next }),
+      });
+
+      expect(second.sessions.map(({ id }) => id)).toEqual(["chat-5", "chat-4", "chat-3", "chat-2"]);
+    });
+
+    it("end exactly with the last session", async () => {
+      expect((await current().listSessions({ limit: 10 })).next).toBeUndefined();
+    });
+
+    it("show one provider, one key, or what the search names", async () => {
+      await current().insertProvider(aProviderRecord({ id: "prv_2" }));
+      await current().insertKeys([aKeyRecord({ id: "other", providerId: "prv_2" })]);
+      const session = { ...aTouchedSession(1).session, id: "100%_Ünï" };
+      await current().saveSessions([aTouchedSession(1, { poolId: "prv_2", keyId: "other", session })]);
+
+      expect((await current().listSessions({ limit: 20, providerId: "prv_2" })).sessions.length).toBe(1);
+      expect((await current().listSessions({ limit: 20, keyId: "key_2" })).sessions.length).toBe(5);
+      expect((await current().listSessions({ limit: 20, keyId: "key_9" })).sessions.length).toBe(0);
+      expect((await current().listSessions({ limit: 20, search: "CHAT-3" })).sessions.length).toBe(1);
+      expect((await current().listSessions({ limit: 20, search: "0%_" })).sessions.length).toBe(1);
+      expect((await current().listSessions({ limit: 20, search: "_" })).sessions.length).toBe(1);
+    });
+
+    it("refuse a cursor that they did not make", async () => {
+      await expect(current().listSessions({ limit: 3, cursor: "x" })).rejects.toMatchObject({
+        code: "validation_failed",
+        details: [{ path: "cursor" }],
+      });
+    });
+  });
+}
+
+function describeMeta(current: Current): void {
+  it("keeps what is set by name until it is unset", async () => {
+    await current().setMeta("a", "1");
+    await current().setMeta("a", "2");
+    expect(await current().getMeta("a")).toBe("2");
+
+    await current().setMeta("a", undefined);
+    expect(await current().getMeta("a")).toBeUndefined();
+  });
+
+  it("may be closed twice", async () => {
+    await current().close();
+    await current().close();
+
+    expect(current().trouble).toBeUndefined();
+  });
+}
+
+/** Records with their secrets in the clear: two secrets that are not alike look alike to an assertion. */
+function revealed(records: readonly (KeyRecord | ProviderRecord)[]): unknown {
+  return records.map((record) => {
+    const secret = "secret" in record ? record.secret : record.apiKey;
+    return { ...record, secret: secret?.kind === "literal" ? secret.value.reveal() : secret, apiKey: undefined };
+  });
+}
+
+async function idsOf(store: Store): Promise<string[]> {
+  return (await store.load()).keys.map(({ id }) => id);
+}
+
+async function sessionIdsOf(store: Store): Promise<string[]> {
+  return (await store.listSessions({ limit: 20 })).sessions.map(({ id }) => id);
+}
+
+async function readPages(store: Store, limit: number): Promise<string[][]> {
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const { sessions, next } = await store.listSessions({ limit, ...(cursor !== undefined && { cursor }) });
+    pages.push(sessions.map(({ id }) => id));
+    cursor = next;
+  } while (cursor !== undefined);
+  return pages;
+}
