@@ -108,7 +108,6 @@ type ChosenKey = Extract<Choice, { kind: "key" }>;
 interface Judged<A extends UpstreamAnswer> {
   readonly delivery: Delivery<A>;
   readonly verdict: Verdict;
-  readonly status: number | undefined;
 }
 
 /** What a request has been through so far. */
@@ -193,16 +192,15 @@ async function examine<A extends UpstreamAnswer>(
   chosen: ChosenKey,
   delivery: Delivery<A>,
 ): Promise<Judged<A>> {
-  if (delivery.kind !== "answer") return { delivery, verdict: verdictWithoutAnswer(delivery), status: undefined };
+  if (delivery.kind !== "answer") return { delivery, verdict: verdictWithoutAnswer(delivery) };
   const { answer } = delivery;
   if (answer.status < 400) {
     const error = await answer.openingError();
-    if (error === undefined) return { delivery, verdict: options.judge(factsOf(answer, "")), status: answer.status };
-    return { delivery, verdict: options.judge(error), status: error.status };
+    return { delivery, verdict: options.judge(error ?? factsOf(answer, "")) };
   }
   if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, 2 * refusalWaitMs);
   const bodyText = await answer.readText(refusalBytes, refusalWaitMs);
-  return { delivery, verdict: options.judge(factsOf(answer, bodyText)), status: answer.status };
+  return { delivery, verdict: options.judge(factsOf(answer, bodyText)) };
 }
 
 function factsOf(answer: UpstreamAnswer, bodyText: string): JudgedAnswer {
@@ -210,22 +208,23 @@ function factsOf(answer: UpstreamAnswer, bodyText: string): JudgedAnswer {
 }
 
 function verdictWithoutAnswer(delivery: Exclude<Delivery<UpstreamAnswer>, { kind: "answer" }>): Verdict {
-  if (delivery.kind === "gone")
-    return { key: { kind: "none" }, request: "give-back", code: "client_gone", message: undefined };
-  return { key: { kind: "none" }, request: "provider-retry", code: delivery.fault, message: delivery.message };
+  const none = { key: { kind: "none" }, httpStatus: 0 } as const;
+  if (delivery.kind === "gone") return { ...none, request: "give-back", code: "client_gone", message: undefined };
+  return { ...none, request: "provider-retry", code: delivery.fault, message: delivery.message };
 }
 
 async function record<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   chosen: ChosenKey,
-  { verdict, status }: Judged<A>,
+  { delivery, verdict }: Judged<A>,
   timing: { readonly startedAt: EpochMs; readonly durationMs: DurationMs },
 ): Promise<void> {
   const { keyId, why, passedOver } = chosen;
+  const status = delivery.kind === "answer" ? verdict.httpStatus : undefined;
   options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code });
   if (verdict.notice !== undefined) options.onNotice(verdict);
   // A success is one only when the body has reached the client whole: `finish` records it.
-  if (verdict.key.kind !== "succeeded") await options.pool.settle(chosen.ticket, verdict, status ?? 0);
+  if (verdict.key.kind !== "succeeded") await options.pool.settle(chosen.ticket, verdict);
 }
 
 /** The outcome, or undefined to go on with another key. */
@@ -233,7 +232,7 @@ function next<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   course: Course<A>,
   chosen: ChosenKey,
-  { delivery, verdict, status }: Judged<A>,
+  { delivery, verdict }: Judged<A>,
 ): DispatchOutcome<A> | undefined {
   if (delivery.kind === "gone") {
     dropKept(course);
@@ -243,7 +242,7 @@ function next<A extends UpstreamAnswer>(
     dropKept(course);
     return giveBack(options, course, { delivery, chosen, verdict });
   }
-  if (status !== undefined) course.last = { status, message: verdict.message };
+  if (delivery.kind === "answer") course.last = { status: verdict.httpStatus, message: verdict.message };
   if (verdict.request === "provider-retry") course.faulted.add(chosen.keyId);
   if (verdict.request !== "next-key") {
     dropKept(course);
@@ -291,16 +290,16 @@ function giveBack<A extends UpstreamAnswer>(
   const { answer } = delivery;
   const finish = async (ending: Ending): Promise<void> => {
     if (ending.kind === "failed") {
-      await settleLate(options.pool, ticket, options.judge(ending.answer), ending.answer.status);
+      await settleLate(options.pool, ticket, options.judge(ending.answer));
     } else if (ending.kind === "completed" && verdict.key.kind === "succeeded") {
-      await options.pool.settle(ticket, verdict, answer.status);
+      await options.pool.settle(ticket, verdict);
     }
   };
   return { kind: "answer", answer, keyId, attempts, finish };
 }
 
 /** An error that came after content: it is the key's if it says so, but nothing is tried again. */
-async function settleLate(pool: Pool, ticket: Ticket, verdict: Verdict, status: number): Promise<void> {
+async function settleLate(pool: Pool, ticket: Ticket, verdict: Verdict): Promise<void> {
   if (verdict.key.kind === "succeeded") return;
-  await pool.settle(ticket, verdict, status);
+  await pool.settle(ticket, verdict);
 }

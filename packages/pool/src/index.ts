@@ -57,3 +57,6 @@ export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
 export { scanFields, stringValue } from "./providers/json-scan.ts";
 export type { ProviderKind } from "./providers/kinds.ts";
 export { ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
+export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
+export { judge } from "./rules/judge.ts";
+export type { AnswerRules } from "./rules/recognised-answer.ts";

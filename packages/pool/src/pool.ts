@@ -71,10 +71,9 @@ export class Pool {
    * Lets a verdict take effect on the key of the attempt. The state changes before this returns its promise; the promise
    * settles when the change is durable.
    *
-   * @param httpStatus the status that people should see with it
    * @see contract §4 rules 3, 4, 5
    */
-  async settle(ticket: Ticket, verdict: Verdict, httpStatus: number): Promise<void> {
+  async settle(ticket: Ticket, verdict: Verdict): Promise<void> {
     const effect = verdict.key;
     switch (effect.kind) {
       case "none":
@@ -84,9 +83,9 @@ export class Pool {
         return this.#succeed(ticket);
       case "cool":
       case "rest-model":
-        return this.#fail(ticket, effect, verdict, httpStatus);
+        return this.#fail(ticket, effect, verdict);
       case "disable":
-        return this.#disable(ticket, verdict, httpStatus);
+        return this.#disable(ticket, verdict);
     }
   }
 
@@ -124,12 +123,12 @@ export class Pool {
     ticket: Ticket,
     effect: Extract<KeyEffect, { kind: "cool" | "rest-model" }>,
     verdict: Verdict,
-    httpStatus: number,
   ): Promise<void> {
     const { state, journal, events } = this.#ports;
+    const { httpStatus } = verdict;
     const scope = this.#scopeOf(effect, ticket);
     const failure = effect.kind === "cool" ? effect.failure : ({ rest: "ladder", fixedMs: effect.restMs } as const);
-    const reason = this.#reason(effect.reason, verdict, httpStatus);
+    const reason = this.#reason(effect.reason, verdict);
     const after = await state.fail(ticket, failure, reason, scope);
     if (!after.applied) return;
     const model = scope === "model" ? (ticket.model ?? "") : "";
@@ -149,9 +148,9 @@ export class Pool {
     await journal.saveHealth(this.#record(ticket, model, after));
   }
 
-  async #disable(ticket: Ticket, verdict: Verdict, httpStatus: number): Promise<void> {
+  async #disable(ticket: Ticket, verdict: Verdict): Promise<void> {
     const { state, journal, events } = this.#ports;
-    const reason = this.#reason("authentication_failed", verdict, httpStatus);
+    const reason = this.#reason("authentication_failed", verdict);
     const after = await state.disable(ticket, reason);
     if (!after.applied || after.reason === undefined) return;
     const { code, message, at } = after.reason;
@@ -160,7 +159,7 @@ export class Pool {
       poolId: this.id,
       keyId: ticket.keyId,
       reason: code,
-      httpStatus,
+      httpStatus: verdict.httpStatus,
       message: message ?? undefined,
       at,
     });
@@ -175,9 +174,9 @@ export class Pool {
     return effect.scope === "model" && this.#policy?.cooldownScope === "model" ? "model" : "key";
   }
 
-  #reason(code: StatusReason["code"], verdict: Verdict, httpStatus: number): Omit<StatusReason, "at"> {
+  #reason(code: StatusReason["code"], verdict: Verdict): Omit<StatusReason, "at"> {
     const message = verdict.message === undefined ? null : this.#ports.redact(verdict.message);
-    return { code, httpStatus, message };
+    return { code, httpStatus: verdict.httpStatus, message };
   }
 
   #record(ticket: Ticket, model: string, state: KeyState): Parameters<Journal["saveHealth"]>[0] {

@@ -191,7 +191,8 @@ export class MemoryState implements SharedState {
     for (const [id, { touched, slot }] of this.#touched) {
       if (drained.length >= limit) break;
       this.#touched.delete(id);
-      if (this.#bindings.peek(touched.session.fingerprint) === slot) drained.push(touched);
+      const holds = this.#owners.has(slot) && this.#bindings.peek(touched.session.fingerprint) === slot;
+      if (holds) drained.push(touched);
     }
     return drained;
   }

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type AttemptRecord, clientCredentials } from "@keywheel/pool";
+import type { CatalogView, ProviderRuntime, TokenRecord } from "../catalog/catalog.ts";
+import type { Presence } from "./client.ts";
+import type { OwnError } from "./own-answers.ts";
+import { parseTarget, type Target, upstreamPath } from "./target.ts";
+
+/** What becomes known of a request on its way, for its record. */
+export interface Ledger {
+  tokenId?: string;
+  model?: string;
+  sessionId?: string;
+  requestBytes: number;
+  readonly attempts: AttemptRecord[];
+}
+
+/** One request of a client on its way through. */
+export interface Passage {
+  readonly requestId: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly presence: Presence;
+  readonly target: Target;
+  /** The provider that the path names, if it exists and is enabled. */
+  readonly runtime: ProviderRuntime | undefined;
+  /** A request header's value by lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly startedAt: number;
+  readonly startedMono: number;
+  readonly ledger: Ledger;
+}
+
+/** A passage whose provider and caller are known, and whose path may be forwarded. */
+export interface Admitted extends Passage {
+  readonly runtime: ProviderRuntime;
+  readonly token: TokenRecord | undefined;
+  /** Path and query at the provider. */
+  readonly path: string;
+  readonly pathOnly: string;
+}
+
+const forbiddenMethods = new Set(["CONNECT", "TRACE"]);
+
+/** Decides who asks for what, before a byte of the body is read. */
+export function admit(passage: Passage, catalog: CatalogView): Admitted | OwnError {
+  const { target, request, runtime } = passage;
+  if (parseTarget(request.url ?? "") === undefined) {
+    return {
+      code: "invalid_request",
+      message: "The request target must be a path that begins with a provider's slug.",
+    };
+  }
+  if (runtime === undefined)
+    return { code: "unknown_provider", message: `There is no provider "${shown(target.slug)}".` };
+  const token = tokenOf(passage, runtime, catalog);
+  if (token === "refused") return { code: "unauthorized" };
+  if (forbiddenMethods.has(request.method ?? "")) {
+    return { code: "invalid_request", message: `The method ${request.method ?? ""} cannot be forwarded.` };
+  }
+  const at = upstreamPath(runtime.record.kind, runtime.baseUrl, target);
+  if ("refused" in at) return { code: "invalid_request", message: at.refused };
+  return { ...passage, runtime, token, ...at };
+}
+
+/** The gateway token that the client showed; undefined where none is needed and none was shown. */
+function tokenOf(
+  { header, target }: Passage,
+  runtime: ProviderRuntime,
+  catalog: CatalogView,
+): TokenRecord | "refused" | undefined {
+  for (const text of clientCredentials(header, target.query)) {
+    const token = catalog.findToken(text);
+    if (token === undefined) continue;
+    const isScopedHere = token.providerIds === null || token.providerIds.includes(runtime.record.id);
+    return isScopedHere ? token : "refused";
+  }
+  return catalog.requiresToken ? "refused" : undefined;
+}
+
+/** A piece of the caller's input in a message to him: short, and nothing that a terminal would act on. */
+function shown(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 64);
+}

@@ -1,0 +1,339 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  type AttemptRecord,
+  type Clock,
+  credentialFor,
+  dispatch,
+  type DispatchOutcome,
+  type Question,
+  scanFields,
+  type Secret,
+  sessionFields,
+  sessionOf,
+  stringValue,
+} from "@keywheel/pool";
+import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
+import { type Admitted, admit, type Passage } from "./admission.ts";
+import { answerWith, deliverAnswer, Presence } from "./client.ts";
+import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
+import { judgeFor } from "./judging.ts";
+import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
+import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
+import type { RequestRecord } from "./request-record.ts";
+import type { StreamedAnswer } from "./streamed-answer.ts";
+import { modelInPath, parseTarget } from "./target.ts";
+import type { Upstream, UpstreamResult } from "./upstream.ts";
+
+export interface DataPlaneDeps {
+  readonly catalog: CatalogView;
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Takes every secret out of a text. */
+  readonly redact: (text: string) => string;
+  readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
+  readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
+  readonly onRequest: (record: RequestRecord) => void;
+  /** A fault of our own: what was being done, and the error. */
+  readonly onFault: (what: string, error: unknown) => void;
+  readonly version: string;
+  /** A larger body is streamed once, without a second try; default 64 MiB. */
+  readonly replayBytes?: number;
+  /** What bodies of all requests together may take; default 512 MiB. */
+  readonly budgetBytes?: number;
+}
+
+const defaultReplayBytes = 64 * 1024 * 1024;
+const defaultBudgetBytes = 512 * 1024 * 1024;
+const scannedFields: ReadonlySet<string> = new Set(["model", ...sessionFields]);
+const noFields: ReadonlyMap<string, string> = new Map();
+const longestModel = 256;
+
+type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "streamed" }>;
+type Outcome<K extends string> = Extract<DispatchOutcome<StreamedAnswer>, { kind: K }>;
+
+/** How a request ended for its client. */
+interface Result {
+  /** 0 if the client left before it got anything. */
+  readonly status: number;
+  readonly ending: RequestRecord["ending"];
+  readonly error?: string;
+  readonly keyId?: string;
+  readonly firstByteMs?: number;
+  readonly responseBytes?: number;
+}
+
+const leftEarly: Result = { status: 0, ending: "gone" };
+
+/**
+ * Stands in for providers: `/<slug>/<path>` goes to the provider's base URL with one of its keys, and what comes back goes
+ * to the client, byte for byte.
+ *
+ * @see contract §2
+ */
+export class DataPlane {
+  readonly #deps: DataPlaneDeps;
+  readonly #budget: BodyBudget;
+  #running = 0;
+
+  constructor(deps: DataPlaneDeps) {
+    this.#deps = deps;
+    this.#budget = new BodyBudget(deps.budgetBytes ?? defaultBudgetBytes);
+  }
+
+  /** Requests under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /**
+   * Serves one request; never rejects.
+   *
+   * @param expectsContinue the client waits for `100 Continue` before it sends its body
+   */
+  async handle(request: IncomingMessage, response: ServerResponse, expectsContinue = false): Promise<void> {
+    this.#running++;
+    // A client that breaks off in the middle of its body is no error of ours; `Presence` tells who needs to know.
+    request.on("error", ignore);
+    response.on("error", ignore);
+    const passage = this.#begin(request, response);
+    try {
+      this.#report(passage, await this.#serve(passage, expectsContinue));
+    } catch (error) {
+      this.#deps.onFault(`serving request ${passage.requestId}`, error);
+      this.#report(passage, this.#answer(passage, { code: "internal" }));
+    } finally {
+      this.#running--;
+    }
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): Passage {
+    const { catalog, clock, newId } = this.#deps;
+    const target = parseTarget(request.url ?? "") ?? { slug: "", rest: "", query: "" };
+    const runtime = catalog.bySlug(target.slug);
+    return {
+      requestId: newId(),
+      request,
+      response,
+      presence: new Presence(response),
+      target,
+      runtime: runtime?.record.enabled === true ? runtime : undefined,
+      header: headerReader(request.rawHeaders),
+      startedAt: clock.now(),
+      startedMono: clock.monotonic(),
+      ledger: { requestBytes: 0, attempts: [] },
+    };
+  }
+
+  async #serve(passage: Passage, expectsContinue: boolean): Promise<Result> {
+    const admitted = admit(passage, this.#deps.catalog);
+    if ("code" in admitted) return this.#answer(passage, admitted);
+    const { runtime, token, ledger } = admitted;
+    if (token !== undefined) ledger.tokenId = token.id;
+    if (expectsContinue) passage.response.writeContinue();
+    const body = await this.#readBody(admitted);
+    if (body.kind === "gone") return leftEarly;
+    if (body.kind === "too-large") return this.#tooLarge(admitted);
+    ledger.requestBytes = lengthOf(body);
+    try {
+      return await (runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
+    } catch (error) {
+      if (error instanceof BodyTooLargeError) return this.#tooLarge(admitted);
+      throw error;
+    } finally {
+      if (body.kind === "buffered") body.release();
+    }
+  }
+
+  #readBody({ request, runtime }: Admitted): Promise<RequestBody> {
+    return readBody(request, {
+      maxBytes: runtime.settings.maxBodyBytes,
+      replayBytes: this.#deps.replayBytes ?? defaultReplayBytes,
+      budget: this.#budget,
+    });
+  }
+
+  async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
+    const { runtime, requestId, ledger } = passage;
+    const { clock, onAttempt, onNotice } = this.#deps;
+    const question = questionOf(passage, body);
+    if (question.model !== undefined) ledger.model = question.model;
+    if (question.session !== undefined) ledger.sessionId = question.session.id;
+    const outcome = await dispatch<StreamedAnswer>({
+      requestId,
+      pool: runtime.pool,
+      question,
+      transport: (keyId) => this.#send(passage, body, runtime.secretOf(keyId)),
+      judge: judgeFor(runtime.record),
+      replayable: body.kind !== "streamed",
+      providerRetries: runtime.settings.retry.providerErrors,
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      onAttempt: (attempt) => {
+        ledger.attempts.push(attempt);
+        onAttempt(runtime.record.id, requestId, attempt);
+      },
+      onNotice: (verdict) => onNotice(runtime.record.id, verdict.notice ?? verdict.code, verdict.message),
+    });
+    return this.#conclude(passage, outcome);
+  }
+
+  async #conclude(passage: Admitted, outcome: DispatchOutcome<StreamedAnswer>): Promise<Result> {
+    const marks = ["x-keywheel-attempts", String(outcome.attempts)];
+    if (passage.ledger.sessionId !== undefined) marks.push("x-keywheel-session", passage.ledger.sessionId);
+    switch (outcome.kind) {
+      case "gone":
+        return leftEarly;
+      case "refused":
+        return this.#answer(passage, this.#refusal(passage.runtime, outcome), marks);
+      case "broken":
+        marks.push("x-keywheel-key", outcome.keyId);
+        return { ...this.#answer(passage, brokenError(passage.runtime, outcome), marks), keyId: outcome.keyId };
+      case "answer": {
+        marks.push("x-keywheel-key", outcome.keyId);
+        const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks);
+        await outcome.finish(ending);
+        return { ...result, ending: ending.kind, keyId: outcome.keyId };
+      }
+    }
+  }
+
+  #refusal({ record }: ProviderRuntime, { choice, last }: Outcome<"refused">): OwnError {
+    const said = last?.message === undefined ? last : { ...last, message: this.#deps.redact(last.message) };
+    const message = refusalMessage(record.name, choice.standing, said);
+    if (choice.kind === "none-usable") return { code: "no_usable_key", message };
+    const retryAfterMs = Math.max(0, choice.until - this.#deps.clock.now());
+    const overloaded = choice.overload ? { status: record.kind === "anthropic" ? 529 : 503 } : {};
+    return { code: "pool_exhausted", message, retryAfterMs, ...overloaded };
+  }
+
+  /** An empty pool is served by the provider-level key, if there is one; its answers are given back as they are. */
+  async #viaProviderKey(passage: Admitted, body: SendableBody): Promise<Result> {
+    const { runtime } = passage;
+    const secret = runtime.providerSecret();
+    if (secret === undefined) {
+      const message = `The provider "${runtime.record.name}" has no key in its pool and no usable key of its own.`;
+      return this.#answer(passage, { code: "no_usable_key", message });
+    }
+    let sent = await this.#send(passage, body, secret);
+    const repeats = sent.kind === "broken" && sent.repeatable && body.kind !== "streamed";
+    if (repeats) sent = await this.#send(passage, body, secret);
+    const marks = ["x-keywheel-attempts", repeats ? "2" : "1", "x-keywheel-key", "provider"];
+    if (sent.kind === "gone") return leftEarly;
+    if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime, sent), marks);
+    const { ending, ...result } = await this.#deliver(passage, sent.answer, marks);
+    return { ...result, ending: ending.kind, keyId: "provider" };
+  }
+
+  async #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
+    const { runtime, request, path, pathOnly, presence } = passage;
+    if (secret === undefined) throw new Error("a key was chosen whose value cannot be resolved");
+    const headers = requestHeaders(request.rawHeaders);
+    headers.push(...credentialFor(runtime.record.kind, secret, pathOnly));
+    if (passage.header("user-agent") === undefined) headers.push("user-agent", `keywheel/${this.#deps.version}`);
+    if (body.kind === "streamed" && body.lengthBytes !== undefined)
+      headers.push("content-length", String(body.lengthBytes));
+    const result = await this.#deps.upstream.send({
+      origin: runtime.baseUrl.origin,
+      method: request.method ?? "GET",
+      path,
+      headers,
+      body: contentOf(body),
+      timeouts: runtime.settings.timeouts,
+      presence,
+    });
+    if (result.kind === "broken" && result.cause instanceof BodyTooLargeError) throw result.cause;
+    return result;
+  }
+
+  async #deliver(
+    passage: Passage,
+    answer: StreamedAnswer,
+    marks: readonly string[],
+  ): Promise<Omit<Result, "ending"> & Pick<Awaited<ReturnType<typeof deliverAnswer>>, "ending">> {
+    const headers = [...responseHeaders(answer.rawHeaders), ...marks, ...safeguards(answer)];
+    const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
+    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence);
+    return { status: answer.status, ending, firstByteMs, responseBytes: bytes };
+  }
+
+  #tooLarge(passage: Admitted): Result {
+    const limit = passage.runtime.settings.maxBodyBytes;
+    const message = `The request body is larger than the ${limit} bytes that this provider's settings allow.`;
+    return this.#answer(passage, { code: "body_too_large", message });
+  }
+
+  #answer(passage: Passage, error: OwnError, marks: readonly string[] = []): Result {
+    if (passage.presence.isGone) return leftEarly;
+    const { status, headers, body } = ownAnswer(passage.runtime?.record.kind, error);
+    const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
+    answerWith(passage.request, passage.response, status, [...headers, ...marks], body);
+    return { status, error: error.code, ending: "completed", firstByteMs, responseBytes: body.length };
+  }
+
+  #report(passage: Passage, result: Result): void {
+    const { requestId, target, request, runtime, startedAt, startedMono, ledger } = passage;
+    this.#deps.onRequest({
+      requestId,
+      providerId: runtime?.record.id,
+      slug: target.slug,
+      method: request.method ?? "",
+      path: target.rest,
+      startedAt,
+      durationMs: this.#deps.clock.monotonic() - startedMono,
+      ...ledger,
+      ...result,
+    });
+  }
+}
+
+/** What the request wants of the pool: its session and its model, from headers, path and body. */
+function questionOf({ runtime, token, header, pathOnly }: Admitted, body: SendableBody): Question {
+  const isScannable =
+    body.kind === "buffered" && isJson(header("content-type")) && !isEncoded(header("content-encoding"));
+  const fields = isScannable ? scanFields(body.bytes, scannedFields) : noFields;
+  const session = sessionOf(`${runtime.record.id}\n${token?.id ?? ""}`, header, fields);
+  const model = (modelInPath(runtime.record.kind, pathOnly) ?? stringValue(fields.get("model")))?.slice(
+    0,
+    longestModel,
+  );
+  return { ...(session === undefined ? {} : { session }), ...(model === undefined ? {} : { model }) };
+}
+
+function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">, "fault" | "message">): OwnError {
+  const code = broken.fault === "timeout" ? "upstream_timeout" : "upstream_unreachable";
+  return { code, message: `${broken.message} (Provider "${record.name}".)` };
+}
+
+/** Headers that protect the way of an answer through this origin and through proxies in front of it. */
+function safeguards(answer: StreamedAnswer): string[] {
+  const contentType = answer.header("content-type") ?? "";
+  // A page of the provider would run under this gateway's origin, where the operator is signed in.
+  if (/^(text\/html|application\/xhtml)/i.test(contentType)) return ["content-security-policy", "sandbox"];
+  const isStream = /^text\/event-stream/i.test(contentType);
+  return isStream && answer.header("x-accel-buffering") === undefined ? ["x-accel-buffering", "no"] : [];
+}
+
+function contentOf(body: SendableBody): UpstreamContent {
+  if (body.kind === "none") return undefined;
+  return body.kind === "buffered" ? body.bytes : body.stream;
+}
+
+type UpstreamContent = Parameters<Upstream["send"]>[0]["body"];
+
+function lengthOf(body: SendableBody): number {
+  if (body.kind === "buffered") return body.bytes.length;
+  return body.kind === "streamed" ? (body.lengthBytes ?? 0) : 0;
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && /[/+]json\b/i.test(contentType);
+}
+
+function isEncoded(contentEncoding: string | undefined): boolean {
+  return contentEncoding !== undefined && contentEncoding !== "identity";
+}
+
+function ignore(): void {
+  // Deliberately nothing; see where it is used.
+}

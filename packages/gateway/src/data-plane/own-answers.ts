@@ -1,0 +1,78 @@
+import { type ErrorCode, errorTable, type ProviderKind, shapeError, type Standing } from "@keywheel/pool";
+
+/** An error that the data plane answers itself. */
+export interface OwnAnswer {
+  readonly status: number;
+  /** Flat name, value, name, value. */
+  readonly headers: string[];
+  readonly body: string;
+}
+
+export interface OwnError {
+  readonly code: ErrorCode;
+  /** What happened; without secrets. The table's hint is put behind it. */
+  readonly message?: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+
+/** The longest wait that the OpenAI SDK obeys; beyond it, it repeats at once unless told not to (reference §6). */
+const longestClientWaitMs = 60_000;
+
+/**
+ * A gateway's own error as the client of this provider expects it.
+ *
+ * @param kind undefined where no provider is known: the commonest shape
+ * @see contract §2, table of codes
+ */
+export function ownAnswer(kind: ProviderKind | undefined, error: OwnError): OwnAnswer {
+  const entry = errorTable[error.code];
+  const status = error.status ?? entry.status;
+  const message = `${error.message ?? `${entry.title}.`} ${entry.hint}`;
+  const { retryAfterMs } = error;
+  const headers = ["content-type", "application/json", "x-keywheel-error", error.code, "cache-control", "no-store"];
+  if (retryAfterMs !== undefined) {
+    headers.push("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  }
+  if (error.code === "no_usable_key" || (retryAfterMs ?? 0) > longestClientWaitMs)
+    headers.push("x-should-retry", "false");
+  const body = JSON.stringify(shapeError(kind ?? "openai", { code: error.code, status, message, retryAfterMs }));
+  return { status, headers, body };
+}
+
+/**
+ * What to tell a client when no key could serve: how many rest, are disabled or unresolved, and what the provider said
+ * last.
+ *
+ * @param last the provider's last word, secrets taken out already
+ * @see contract §4 rule 8
+ */
+export function refusalMessage(
+  provider: string,
+  standing: Standing,
+  last: { readonly status: number; readonly message: string | undefined } | undefined,
+): string {
+  const parts = [
+    counted(standing.resting, "is cooling down", "are cooling down"),
+    counted(standing.disabled, "is disabled", "are disabled"),
+    counted(standing.unresolved, "is unresolved", "are unresolved"),
+    counted(standing.tried, "was tried", "were tried"),
+  ].filter((part) => part !== "");
+  const keys =
+    standing.total === 0
+      ? "no key is configured"
+      : `of ${standing.total} ${standing.total === 1 ? "key" : "keys"} ${parts.join(", ")}`;
+  const said =
+    last === undefined
+      ? ""
+      : ` The provider's last answer was ${last.status}${last.message === undefined ? "" : `: ${last.message}`}`;
+  return `No key of the provider "${provider}" can serve this request: ${keys}.${ended(said)}`;
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+}
+
+function ended(sentence: string): string {
+  return sentence === "" || /[.!?。]$/.test(sentence) ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,26 @@
+import type { AttemptRecord } from "@keywheel/pool";
+
+/** What became of one request of a client: for the access log, the metrics and the explanation. No secret, no query. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly providerId: string | undefined;
+  readonly slug: string;
+  readonly method: string;
+  readonly path: string;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly tokenId?: string;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  /** From the request to the head of the answer that the client got. */
+  readonly firstByteMs?: number;
+  /** What the client got; 0 if it left before it got anything. */
+  readonly status: number;
+  /** Our own error code, if the answer was ours. */
+  readonly error?: string;
+  readonly keyId?: string;
+  readonly attempts: readonly AttemptRecord[];
+  readonly ending: "completed" | "truncated" | "failed" | "gone";
+  readonly requestBytes: number;
+  readonly responseBytes?: number;
+}

@@ -1,0 +1,179 @@
+import type { JudgedAnswer, UpstreamAnswer } from "@keywheel/pool";
+import { decodeBeginning } from "./content-coding.ts";
+
+/** Who receives the body. Called in the order of the bytes; after `end` or `fail` not again. */
+export interface BodySink {
+  /** @returns false to be given nothing more until `resume` is called */
+  data(chunk: Buffer): boolean;
+  end(trailers: readonly string[]): void;
+  fail(error: unknown): void;
+}
+
+/** What the answer's connection can be told. */
+export interface BodyControl {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+/** How much of an unread body is held before its connection is told to wait. */
+const heldBytes = 256 * 1024;
+/** How much of an abandoned body is read to keep its connection, and for how long. */
+const drainBytes = 64 * 1024;
+const drainMs = 1_000;
+
+/**
+ * An answer whose head has come. The body is held, up to a bound, until somebody takes it; reading the beginning to judge
+ * it takes nothing away from who receives it later.
+ */
+export class StreamedAnswer implements UpstreamAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  /** Flat name, value, name, value, as the provider wrote them. */
+  readonly rawHeaders: readonly string[];
+  readonly receivedAt: number;
+  readonly #control: BodyControl;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #state: "open" | "ended" | "failed" = "open";
+  #trailers: readonly string[] = [];
+  #error: unknown;
+  #sink: BodySink | undefined;
+  #isPaused = false;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    head: {
+      readonly status: number;
+      readonly statusText: string;
+      readonly rawHeaders: readonly string[];
+      readonly receivedAt: number;
+    },
+    control: BodyControl,
+  ) {
+    this.status = head.status;
+    this.statusText = head.statusText;
+    this.rawHeaders = head.rawHeaders;
+    this.receivedAt = head.receivedAt;
+    this.#control = control;
+  }
+
+  header(name: string): string | undefined {
+    let found: string | undefined;
+    for (let index = 0; index < this.rawHeaders.length; index += 2) {
+      if (this.rawHeaders[index]?.toLowerCase() !== name) continue;
+      const value = this.rawHeaders[index + 1] ?? "";
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+
+  get isComplete(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** A piece of the body came. */
+  push(chunk: Buffer): void {
+    if (this.#sink !== undefined) {
+      if (!this.#sink.data(chunk)) this.#pause();
+      return;
+    }
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes > heldBytes) this.#pause();
+    this.#wake();
+  }
+
+  end(trailers: readonly string[]): void {
+    this.#state = "ended";
+    this.#trailers = trailers;
+    this.#wake();
+    this.#sink?.end(trailers);
+  }
+
+  fail(error: unknown): void {
+    if (this.#state !== "open") return;
+    this.#state = "failed";
+    this.#error = error;
+    this.#wake();
+    this.#sink?.fail(error);
+  }
+
+  async readText(limitBytes: number, waitMs: number): Promise<string> {
+    await this.#until(() => this.#heldBytes >= limitBytes, waitMs);
+    return decodeBeginning(Buffer.concat(this.#held).subarray(0, limitBytes), this.header("content-encoding"));
+  }
+
+  async openingError(): Promise<JudgedAnswer | undefined> {
+    return undefined;
+  }
+
+  /** Gives the body to a receiver: what is held at once, the rest as it comes. Once only. */
+  deliver(sink: BodySink): void {
+    if (this.#sink !== undefined) throw new Error("the body was given away before");
+    this.#sink = sink;
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    let wantsMore = true;
+    for (const chunk of held) wantsMore = sink.data(chunk) && wantsMore;
+    if (this.#state === "ended") sink.end(this.#trailers);
+    else if (this.#state === "failed") sink.fail(this.#error);
+    else if (wantsMore) this.resume();
+    else this.#pause();
+  }
+
+  /** The receiver can take more. */
+  resume(): void {
+    if (!this.#isPaused || this.#state !== "open") return;
+    this.#isPaused = false;
+    this.#control.resume();
+  }
+
+  /** Ends the exchange with the provider at once. */
+  abort(): void {
+    if (this.#state === "open") this.#control.abort();
+  }
+
+  discard(): void {
+    if (this.#sink !== undefined || this.#state !== "open") return;
+    const timer = setTimeout(() => this.abort(), drainMs).unref();
+    let leftBytes = drainBytes;
+    this.deliver({
+      data: (chunk) => {
+        leftBytes -= chunk.length;
+        if (leftBytes < 0) this.abort();
+        return true;
+      },
+      end: () => clearTimeout(timer),
+      fail: () => clearTimeout(timer),
+    });
+  }
+
+  #pause(): void {
+    if (this.#isPaused || this.#state !== "open") return;
+    this.#isPaused = true;
+    this.#control.pause();
+  }
+
+  /** Settles when `isEnough` holds, the body is over, or the time is. */
+  async #until(isEnough: () => boolean, waitMs: number): Promise<void> {
+    if (this.#state !== "open" || isEnough()) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        resolve();
+      };
+      const check = (): void => {
+        if (this.#state !== "open" || isEnough()) done();
+      };
+      const timer = setTimeout(done, waitMs);
+      this.#waiting.add(check);
+    });
+  }
+
+  #wake(): void {
+    for (const check of this.#waiting) check();
+  }
+}

@@ -1,0 +1,43 @@
+import type { Readable } from "node:stream";
+import type { BrokenDelivery } from "./fault.ts";
+import type { StreamedAnswer } from "./streamed-answer.ts";
+
+/** One request as it goes out: everything decided, nothing to be looked up. */
+export interface UpstreamRequest {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Flat name, value, name, value; neither hop-by-hop nor framing headers. */
+  readonly headers: string[];
+  readonly body: Buffer | Readable | undefined;
+  readonly timeouts: {
+    readonly connectMs: number;
+    /** From the request to the head of the answer. */
+    readonly headersMs: number;
+    /** Between two pieces of the answer. */
+    readonly idleMs: number;
+  };
+  readonly presence: ClientPresence;
+}
+
+/** Whether the client is still there. */
+export interface ClientPresence {
+  readonly isGone: boolean;
+  /** Calls back once when the client leaves, at once if it has left. @returns how to stop listening */
+  onGone(callback: () => void): () => void;
+}
+
+export type UpstreamResult =
+  | { readonly kind: "answer"; readonly answer: StreamedAnswer }
+  | BrokenDelivery
+  | { readonly kind: "gone" };
+
+/** The way to the providers. Connections are kept alive; no redirect is followed, nothing is repeated here. */
+export interface Upstream {
+  /** Settles with the head of the answer; never rejects. A client that leaves ends it at once, in every phase. */
+  send(request: UpstreamRequest): Promise<UpstreamResult>;
+  /** Closes what is idle and lets the rest end. */
+  close(): Promise<void>;
+}
