@@ -30,7 +30,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What stood on the command line: a switch is true or false, a repeatable flag is a list. */
 export type Flags = Readonly<Record<string, unknown>>;
 
-export function variableOf(setting: Setting<unknown>): string {
+export function variableOf(setting: Pick<Setting<unknown>, "name">): string {
   return `KEYWHEEL_${setting.name.toUpperCase().replaceAll("-", "_")}`;
 }
 

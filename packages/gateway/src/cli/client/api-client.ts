@@ -1,6 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { type CommandError, failed } from "../exit.ts";
-import { printable } from "../terminal.ts";
+import { failed } from "../exit.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -30,17 +29,16 @@ export interface FieldProblem {
 /** An answer of the control plane that says no. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly title: string;
+  readonly code: string | undefined;
   readonly detail: string | undefined;
   readonly hint: string | undefined;
   readonly errors: readonly FieldProblem[];
 
   constructor({ status, body }: RawAnswer) {
     const problem = recordIn(body);
-    const title = textIn(problem, "title") ?? `The gateway answered ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
-    super(title);
+    super(textIn(problem, "title") ?? `The gateway answered ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd());
     this.status = status;
-    this.title = title;
+    this.code = textIn(problem, "code");
     this.detail = textIn(problem, "detail");
     this.hint = textIn(problem, "hint");
     this.errors = fieldsIn(problem);
@@ -84,29 +82,6 @@ export class ApiClient {
   close(): Promise<void> {
     return this.#transport.close();
   }
-}
-
-/**
- * A refusal in sentences, each field under the name that the caller gave it.
- *
- * @param flagOf the flag behind a field's path, such as `--weight` for `weight`
- */
-export function explain(refusal: Refusal, flagOf: (path: string) => string | undefined): CommandError {
-  const { title, detail, hint, errors } = refusal;
-  const sentences = [finish(detail ?? title)];
-  for (const { path, message } of errors) {
-    const flag = flagOf(path);
-    const named = flag === undefined ? message : message.replaceAll(`\`${path}\``, `\`${flag}\``);
-    const place = flag ?? path;
-    const line = named.includes(place) || place === "" ? named : `${place}: ${named}`;
-    if (!sentences[0]?.includes(message)) sentences.push(`  ${finish(line)}`);
-  }
-  if (hint !== undefined && errors.length === 0) sentences.push(finish(hint));
-  return failed(sentences.map(printable).join("\n"), refusal);
-}
-
-function finish(sentence: string): string {
-  return /[.!?…:]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 function recordIn(body: string): Record<string, unknown> {

@@ -65,9 +65,14 @@ it("answers nothing that the doors have refused", async () => {
   expect((await fetch(`${url}/openai/x`)).status).toBe(421);
 });
 
-it("gives leave to send a body to clients that ask for it", async () => {
-  const { url } = await aServer();
-  const request = requestHttp(url, { method: "POST", headers: { expect: "100-continue" } });
+it.each(["/api/x", "/openai/x"])("gives leave to send a body to clients that ask for it: %s", async (path) => {
+  const { url } = await aServer({
+    data: (_request, response, expectsContinue) => {
+      if (expectsContinue) response.writeContinue();
+      response.end("data");
+    },
+  });
+  const request = requestHttp(`${url}${path}`, { method: "POST", headers: { expect: "100-continue" } });
   const leave = once(request, "continue");
   const answer = once(request, "response") as Promise<[IncomingMessage]>;
   request.flushHeaders();

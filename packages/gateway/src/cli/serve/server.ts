@@ -12,7 +12,8 @@ export interface Rooms {
   /** Before anything else. @returns false if it has refused the request and answered it */
   readonly admits: (request: IncomingMessage, response: ServerResponse) => boolean;
   readonly control: Handler;
-  readonly data: Handler;
+  /** @param expectsContinue the client waits for `100 Continue`, which is for this room to give, or to refuse */
+  readonly data: (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
   /** Upgrades on paths of the data plane; without it they are answered 501. */
   readonly upgrade?: UpgradeHandler;
 }
@@ -65,17 +66,20 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     maxHeaderSize: 65_536,
     noDelay: true,
   });
-  const accept: Handler = (request, response) => {
+  const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
     track(running, request, response);
     if (isStopping) response.shouldKeepAlive = false;
-    if (rooms.admits(request, response)) route(rooms, request, response);
+    if (!rooms.admits(request, response)) return;
+    if (!isControlPath(request.url ?? "/")) return rooms.data(request, response, expectsContinue);
+    if (expectsContinue) response.writeContinue();
+    rooms.control(request, response);
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.on("request", accept);
-  server.on("checkContinue", accept);
+  server.on("request", (request, response) => accept(request, response, false));
+  server.on("checkContinue", (request, response) => accept(request, response, true));
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // From here on it is no HTTP connection, and whoever took it ends it.
     sockets.delete(socket);
@@ -114,13 +118,6 @@ function track(running: Set<Exchange>, request: IncomingMessage, response: Serve
   const exchange = { socket: request.socket, response, isControl: isControlPath(request.url ?? "/") };
   running.add(exchange);
   response.once("close", () => running.delete(exchange));
-}
-
-function route(rooms: Rooms, request: IncomingMessage, response: ServerResponse): void {
-  const isControl = isControlPath(request.url ?? "/");
-  // The client waits for leave to send its body.
-  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  (isControl ? rooms.control : rooms.data)(request, response);
 }
 
 function listen(server: Server, { host, port }: ServerOptions): Promise<AddressInfo> {

@@ -1,0 +1,41 @@
+import type { ApiClient } from "../client/api-client.ts";
+import { wrongWords } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** What every command that manages something is given. */
+export interface Context {
+  readonly client: ApiClient;
+  readonly terminal: Terminal;
+  /** Print the control plane's answer as it came. */
+  readonly json: boolean;
+}
+
+/** A result for people. */
+export function say({ terminal }: Context, text: string): void {
+  terminal.out(`${text}\n`);
+}
+
+/** Prints an answer of the control plane exactly as it came. */
+export function printJson({ terminal }: Context, text: string): void {
+  terminal.out(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+/** An id or a slug as a segment of a path. */
+export function segment(text: string): string {
+  if (text.trim() === "" || text === "." || text === "..") throw wrongWords(`Expected an id or a name, got "${text}".`);
+  return encodeURIComponent(text);
+}
+
+/** The switches `--enabled` and `--disabled` as the field they set. */
+export function enabledField(options: { readonly enabled?: boolean; readonly disabled?: boolean }): {
+  enabled?: boolean;
+} {
+  if (options.enabled && options.disabled) throw wrongWords("--enabled and --disabled exclude each other.");
+  if (options.enabled) return { enabled: true };
+  return options.disabled ? { enabled: false } : {};
+}
+
+/** The fields that are set. */
+export function present<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

@@ -1,0 +1,65 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { formatTable } from "../table.ts";
+import { type Context, printJson } from "./context.ts";
+import type { Status } from "./wire.ts";
+import { countsOf, duration } from "./words.ts";
+
+type ProviderStatus = Status["providers"][number];
+
+export async function showStatus(context: Context): Promise<void> {
+  const text = await context.client.text("GET", "/status");
+  if (context.json) printJson(context, text);
+  else context.terminal.out(describe(context, JSON.parse(text) as Status));
+}
+
+/** Shows it again every second until it is interrupted; on a terminal in the same place. */
+export async function watchStatus(context: Context, signal: AbortSignal): Promise<void> {
+  const { terminal } = context;
+  // Home, and clear what is below: redrawing over the old text does not flicker.
+  const clear = terminal.isInteractive && !context.json ? "\u001b[H\u001b[J" : "";
+  while (!signal.aborted) {
+    const text = await context.client.text("GET", "/status");
+    if (context.json) printJson(context, text);
+    else terminal.out(`${clear}${describe(context, JSON.parse(text) as Status)}`);
+    // An interruption is the usual end of it.
+    await wait(1000, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function describe({ client, terminal }: Context, status: Status): string {
+  const { colors } = terminal;
+  const running =
+    client.url === undefined
+      ? `${colors.yellow("not running")}  The data directory is ${client.where}. Start it: keywheel start`
+      : `${colors.green("running")}  ${client.url}  since ${duration(status.uptime_ms)}, version ${status.version}`;
+  const warnings = [
+    status.store.trouble === null ? "" : `The database cannot be written: ${status.store.trouble}`,
+    status.master_key_ok ? "" : "Stored keys were encrypted with another master key and cannot be read.",
+  ].filter((line) => line !== "");
+
+  return [
+    `${running}\n`,
+    ...warnings.map((line) => `${colors.red("!")} ${line}\n`),
+    "\n",
+    status.providers.length === 0
+      ? "There is no provider yet. Add one: keywheel provider add openai\n"
+      : formatTable(columnsOf(colors), status.providers, colors),
+  ].join("");
+}
+
+function columnsOf(colors: Context["terminal"]["colors"]) {
+  const paint = (shown: string, provider: ProviderStatus): string =>
+    provider.can_serve ? colors.green(shown) : colors.red(shown);
+  return [
+    { heading: "Provider", value: ({ slug }: ProviderStatus) => slug },
+    { heading: "State", value: stateOf, paint },
+    { heading: "Keys", value: ({ keys }: ProviderStatus) => countsOf(keys) },
+    { heading: "Base URL", value: (provider: ProviderStatus) => provider.base_url },
+  ];
+}
+
+function stateOf({ enabled, can_serve: canServe, next_available_at: next }: ProviderStatus): string {
+  if (!enabled) return "disabled";
+  if (canServe) return "serving";
+  return next === null ? "no usable key" : `resting, ${duration(Date.parse(next) - Date.now())} left`;
+}

@@ -1,0 +1,43 @@
+import { type Command, Option } from "commander";
+import type { Context } from "./commands/context.ts";
+import { type Flags, variableOf } from "./settings.ts";
+
+/** What the words of a call lead to. */
+export interface Actions {
+  readonly start: (flags: Flags) => Promise<void>;
+  /** Runs a command with a way to the gateway, or to the data directory if none runs. */
+  readonly manage: (flags: Flags, command: (context: Context) => Promise<void>) => Promise<void>;
+  /** The same until it is interrupted. */
+  readonly watch: (flags: Flags, command: (context: Context, signal: AbortSignal) => Promise<void>) => Promise<void>;
+  readonly version: (flags: Flags) => void;
+}
+
+/** A command that speaks to the gateway. */
+export function managing(command: Command): Command {
+  return command
+    .addOption(new Option("--json", "print the answer of the gateway as JSON"))
+    .addOption(
+      new Option("--url <address>", `address of the gateway (${variableOf({ name: "url" })})`).helpGroup("Connection:"),
+    )
+    .addOption(
+      new Option(
+        "--data-dir <folder>",
+        `data directory of the gateway (${variableOf({ name: "data-dir" })})`,
+      ).helpGroup("Connection:"),
+    );
+}
+
+/** Shows calls below the help of a command, each with what it is for. */
+export function example(command: Command, lines: readonly (readonly [string, string])[]): void {
+  const width = Math.max(...lines.map(([words]) => words.length));
+  const shown = lines.map(([words, meaning]) => `  ${words.padEnd(width)}  ${meaning}`);
+  command.addHelpText("after", `\nExamples:\n${shown.join("\n")}`);
+}
+
+/** An option that may be given several times. */
+export function repeatable(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string, before: string[] | undefined) => [
+    ...(before ?? []),
+    text,
+  ]);
+}

@@ -1,0 +1,100 @@
+import type { SharedState, TouchedSession } from "@keywheel/pool";
+import type { Store } from "../../store/store.ts";
+
+export interface SessionWriterDeps {
+  readonly state: Pick<SharedState, "drainTouchedSessions">;
+  readonly store: Pick<Store, "saveSessions">;
+  /** Told when it begins (with the error) and ends (undefined) that sessions cannot be written. */
+  readonly onTrouble: (error: unknown) => void;
+  /** How many sessions may wait for a database that cannot be written; default 100,000 (some 30 MB). */
+  readonly maxWaiting?: number;
+}
+
+/** Sessions of one transaction: others want to write meanwhile. */
+const batchSize = 2000;
+
+/**
+ * Writes down which sessions were used, a little after they were.
+ *
+ * What cannot be written waits for the next time. If too much waits, the sessions that were used longest ago are let go:
+ * they are bound all the same, and are only forgotten if the process ends before they are used again.
+ */
+export class SessionWriter {
+  readonly #deps: SessionWriterDeps;
+  /** By pool and fingerprint, oldest use first. */
+  readonly #waiting = new Map<string, TouchedSession>();
+  #running: Promise<boolean> | undefined;
+  #isInTrouble = false;
+
+  constructor(deps: SessionWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /** How many sessions wait to be written. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Writes everything there is. A second call while one is under way waits for that one and goes over what came since.
+   *
+   * @returns whether all of it is durable
+   */
+  async flush(): Promise<boolean> {
+    while (this.#running !== undefined) await this.#running;
+    this.#running = this.#writeAll();
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #writeAll(): Promise<boolean> {
+    this.#takeUp();
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.entries()].slice(0, batchSize);
+      try {
+        await this.#deps.store.saveSessions(batch.map(([, touched]) => touched));
+      } catch (error) {
+        this.#tell(error);
+        return false;
+      }
+      for (const [id] of batch) this.#waiting.delete(id);
+      this.#takeUp();
+    }
+    this.#tell(undefined);
+    return true;
+  }
+
+  #takeUp(): void {
+    const { state, maxWaiting = 100_000 } = this.#deps;
+    for (;;) {
+      const drained = state.drainTouchedSessions(batchSize);
+      for (const touched of drained) this.#add(touched);
+      if (drained.length < batchSize) break;
+    }
+    for (const id of this.#waiting.keys()) {
+      if (this.#waiting.size <= maxWaiting) break;
+      this.#waiting.delete(id);
+    }
+  }
+
+  #add(touched: TouchedSession): void {
+    const { high, low } = touched.session.fingerprint;
+    const id = `${touched.poolId} ${high} ${low}`;
+    const before = this.#waiting.get(id);
+    // Put last also when it waits already: the order is that of the last use.
+    this.#waiting.delete(id);
+    this.#waiting.set(
+      id,
+      before === undefined ? touched : { ...touched, requests: before.requests + touched.requests },
+    );
+  }
+
+  #tell(error: unknown): void {
+    if (this.#isInTrouble === (error !== undefined)) return;
+    this.#isInTrouble = error !== undefined;
+    this.#deps.onTrouble(error);
+  }
+}

@@ -1,0 +1,140 @@
+import type { TouchedSession } from "@keywheel/pool";
+import { createFakeClock } from "@keywheel/testkit";
+import { describe, expect, it } from "vitest";
+import { SessionWriter } from "./session-writer.ts";
+import { Upkeep } from "./upkeep.ts";
+
+function aTouch(name: number, { requests = 1, keyId = "key_a" } = {}): TouchedSession {
+  const session = { id: `s${name}`, valueHash: "", carrier: "x-keywheel-session", fingerprint: { high: 0, low: name } };
+  return { poolId: "prv_a", session, keyId, boundAt: 0, lastUsedAt: name, requests };
+}
+
+/** A state that has these to be drained, and a store that can be broken. */
+function aWriter(options: { maxWaiting?: number } = {}) {
+  const touched: TouchedSession[] = [];
+  const saved: TouchedSession[] = [];
+  const troubles: unknown[] = [];
+  const store = {
+    isBroken: false,
+    saveSessions: async (batch: readonly TouchedSession[]) => {
+      if (store.isBroken) throw new Error("disk full");
+      saved.push(...batch);
+    },
+  };
+  const writer = new SessionWriter({
+    state: { drainTouchedSessions: (limit) => touched.splice(0, limit) },
+    store,
+    onTrouble: (error) => troubles.push(error),
+    ...options,
+  });
+  return { writer, touched, saved, store, troubles };
+}
+
+describe("used sessions", () => {
+  it("are written, all of them, in more than one transaction if need be", async () => {
+    const { writer, touched, saved } = aWriter();
+    touched.push(...Array.from({ length: 4500 }, (_, i) => aTouch(i)));
+
+    expect(await writer.flush()).toBe(true);
+
+    expect(saved).toHaveLength(4500);
+    expect(writer.waiting).toBe(0);
+  });
+
+  it("wait while the database cannot be written, and add up", async () => {
+    const { writer, touched, saved, store } = aWriter();
+    store.isBroken = true;
+    touched.push(aTouch(1, { requests: 2 }), aTouch(2));
+    expect(await writer.flush()).toBe(false);
+
+    store.isBroken = false;
+    touched.push(aTouch(1, { requests: 3, keyId: "key_b" }));
+    expect(await writer.flush()).toBe(true);
+
+    expect(saved.map(({ session, requests, keyId }) => [session.id, requests, keyId])).toEqual([
+      ["s2", 1, "key_a"],
+      ["s1", 5, "key_b"],
+    ]);
+  });
+
+  it("are let go, the longest unused first, if too many wait", async () => {
+    const { writer, touched, store, saved } = aWriter({ maxWaiting: 2 });
+    store.isBroken = true;
+    touched.push(aTouch(1), aTouch(2), aTouch(3));
+    await writer.flush();
+
+    store.isBroken = false;
+    await writer.flush();
+
+    expect(saved.map(({ session }) => session.id)).toEqual(["s2", "s3"]);
+  });
+
+  it("are reported once when they cannot be written, and once when they can again", async () => {
+    const { writer, touched, store, troubles } = aWriter();
+    store.isBroken = true;
+    touched.push(aTouch(1));
+    await writer.flush();
+    await writer.flush();
+    store.isBroken = false;
+    await writer.flush();
+
+    expect(troubles).toEqual([new Error("disk full"), undefined]);
+  });
+});
+
+const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+describe("what is done regularly", () => {
+  it("removes the sessions that are idle for longer than their provider allows", async () => {
+    const clock = createFakeClock();
+    const asked: unknown[] = [];
+    const upkeep = new Upkeep({
+      sessions: { flush: async () => true },
+      idleTimes: () => [{ providerId: "prv_a", idleTtlMs: 60_000 }],
+      deleteSessionsIdleSince: async (providerId, before) => asked.push([providerId, clock.now() - before]),
+      flushTokenUses: async () => {},
+      clock,
+      log: quiet,
+    });
+
+    await upkeep.removeIdle();
+
+    expect(asked).toEqual([["prv_a", 60_000]]);
+  });
+
+  it("does not begin anew what has not ended, and writes the rest when it stops", async () => {
+    const works = new Map<number, () => void>();
+    let flushes = 0;
+    let release = (): void => {};
+    const upkeep = new Upkeep({
+      sessions: {
+        flush: () => {
+          flushes++;
+          return new Promise((resolve) => (release = () => resolve(true)));
+        },
+      },
+      idleTimes: () => [],
+      deleteSessionsIdleSince: async () => 0,
+      flushTokenUses: async () => {},
+      clock: createFakeClock(),
+      log: quiet,
+      every: (ms, work) => {
+        works.set(ms, work);
+        return () => works.delete(ms);
+      },
+    });
+    upkeep.start();
+
+    works.get(500)?.();
+    works.get(500)?.();
+    expect(flushes).toBe(1);
+
+    release();
+    const stopped = upkeep.stop();
+    release();
+    await stopped;
+
+    expect(flushes).toBe(2);
+    expect(works.size).toBe(0);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Clock } from "@keywheel/pool";
+import type { Log } from "../../telemetry/log.ts";
+import type { SessionWriter } from "./session-writer.ts";
+
+export interface UpkeepDeps {
+  readonly sessions: Pick<SessionWriter, "flush">;
+  /** Every provider's id, and how long its sessions may be idle. */
+  readonly idleTimes: () => Iterable<{ readonly providerId: string; readonly idleTtlMs: number }>;
+  readonly deleteSessionsIdleSince: (providerId: string, before: number) => Promise<number>;
+  readonly flushTokenUses: () => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: `setInterval`, not keeping the process alive. @returns what ends it */
+  readonly every?: (ms: number, work: () => void) => () => void;
+}
+
+/** What is lost of bindings by a `kill -9` is less than a second (contract §4 rule 12). */
+const sessionsEveryMs = 500;
+const tokensEveryMs = 5000;
+const idleEveryMs = 60_000;
+
+/** What has to be done again and again while the gateway runs, apart from the requests. */
+export class Upkeep {
+  readonly #deps: UpkeepDeps;
+  readonly #ends: (() => void)[] = [];
+  /** What runs now: a slow disk must not pile up calls of the same kind. */
+  readonly #busy = new Set<string>();
+
+  constructor(deps: UpkeepDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    const every = this.#deps.every ?? everyUnreferenced;
+    this.#ends.push(
+      every(sessionsEveryMs, () => this.#once("sessions", () => this.#deps.sessions.flush())),
+      every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
+      every(idleEveryMs, () => this.#once("idle sessions", () => this.removeIdle())),
+    );
+  }
+
+  /** Removes the sessions that were not used for as long as their provider's settings allow. */
+  async removeIdle(): Promise<void> {
+    const now = this.#deps.clock.now();
+    for (const { providerId, idleTtlMs } of this.#deps.idleTimes()) {
+      const count = await this.#deps.deleteSessionsIdleSince(providerId, now - idleTtlMs);
+      if (count > 0) this.#deps.log.debug({ providerId, count }, "Removed idle sessions");
+    }
+  }
+
+  /** Ends the timers and writes down what is left; what cannot be written is lost. May be called twice. */
+  async stop(): Promise<void> {
+    for (const end of this.#ends.splice(0)) end();
+    await this.#deps.sessions.flush();
+    await this.#deps.flushTokenUses().catch((error: unknown) => this.#warn("token uses", error));
+  }
+
+  #once(what: string, work: () => Promise<unknown>): void {
+    if (this.#busy.has(what)) return;
+    this.#busy.add(what);
+    void work()
+      .catch((error: unknown) => this.#warn(what, error))
+      .finally(() => this.#busy.delete(what));
+  }
+
+  #warn(what: string, error: unknown): void {
+    this.#deps.log.warn({ err: error, what }, "The database did not take what is written down regularly");
+  }
+}
+
+function everyUnreferenced(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+}
