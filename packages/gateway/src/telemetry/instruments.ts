@@ -1,0 +1,103 @@
+import type { PoolEvent } from "@keywheel/pool";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { MetricsOptions, ServedRequest } from "./metrics.ts";
+
+/** From a cached answer to the longest thought of a model, seconds. */
+const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+/** The label where a request named no provider that there is: its slug is the client's word and may be anything. */
+const noProvider = "";
+
+/** The counters themselves. Loaded when they are needed; see `Metrics`. */
+export class Instruments {
+  readonly #options: MetricsOptions;
+  readonly #registry = new Registry();
+  readonly #requests = this.#counter("requests_total", "Requests of clients that have ended.", [
+    "provider",
+    "status",
+    "error",
+    "ending",
+  ]);
+  readonly #requestBytes = this.#counter("request_bytes_total", "Bytes of request bodies.", ["provider"]);
+  readonly #responseBytes = this.#counter("response_bytes_total", "Bytes of response bodies.", ["provider"]);
+  readonly #attempts = this.#counter("attempts_total", "Attempts with a key, by their outcome.", [
+    "provider",
+    "key",
+    "outcome",
+  ]);
+  readonly #cooldowns = this.#counter("key_cooldowns_total", "Cooldowns begun or extended.", [
+    "provider",
+    "key",
+    "reason",
+  ]);
+  readonly #disablings = this.#counter("keys_disabled_total", "Keys disabled because the provider refused them.", [
+    "provider",
+    "key",
+  ]);
+  readonly #exhausted = this.#counter("pool_exhausted_total", "Requests for which no key was left.", ["provider"]);
+  readonly #moved = this.#counter("bindings_moved_total", "Sessions that moved to another key.", ["provider"]);
+  readonly #duration = this.#histogram("request_duration_seconds", "Time from a request to the end of its answer.");
+  readonly #firstByte = this.#histogram("first_byte_seconds", "Time from a request to the head of its answer.");
+  readonly #keys = this.#gauge("keys", "Keys by what they can do now.", ["provider", "status"]);
+  readonly #running = this.#gauge("requests_running", "Requests of clients under way.");
+  readonly #subscribers = this.#gauge("event_subscribers", "Pages that follow the events.");
+  readonly #storeOk = this.#gauge("store_ok", "1 while the database can be written, else 0.");
+
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+    this.#gauge("info", "Always 1; the version is a label.", ["version"]).set({ version: options.version }, 1);
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  event(event: PoolEvent): void {
+    const provider = this.#slug(event.poolId);
+    if (event.type === "attempt-ended") {
+      this.#attempts.inc({ provider, key: event.attempt.keyId, outcome: event.attempt.outcome });
+    } else if (event.type === "key-cooled") this.#cooldowns.inc({ provider, key: event.keyId, reason: event.reason });
+    else if (event.type === "key-disabled") this.#disablings.inc({ provider, key: event.keyId });
+    else if (event.type === "pool-exhausted") this.#exhausted.inc({ provider });
+    else if (event.type === "binding-moved") this.#moved.inc({ provider });
+  }
+
+  request(record: ServedRequest): void {
+    const provider = this.#slug(record.providerId);
+    this.#requests.inc({ provider, status: record.status, error: record.error ?? "", ending: record.ending });
+    this.#requestBytes.inc({ provider }, record.requestBytes);
+    this.#responseBytes.inc({ provider }, record.responseBytes ?? 0);
+    this.#duration.observe({ provider }, record.durationMs / 1000);
+    if (record.firstByteMs !== undefined) this.#firstByte.observe({ provider }, record.firstByteMs / 1000);
+  }
+
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    const { keys, requestsRunning, eventSubscribers, storeOk } = await this.#options.read();
+    // What a provider had that is gone by now must not stay.
+    this.#keys.reset();
+    for (const { provider, status, count } of keys) this.#keys.set({ provider, status }, count);
+    this.#running.set(requestsRunning);
+    this.#subscribers.set(eventSubscribers);
+    this.#storeOk.set(storeOk ? 1 : 0);
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #slug(providerId: string | undefined): string {
+    return providerId === undefined ? noProvider : (this.#options.slugOf(providerId) ?? noProvider);
+  }
+
+  #counter<T extends string>(name: string, help: string, labelNames: readonly T[]): Counter<T> {
+    return new Counter({ name: `keywheel_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Gauge<T> {
+    return new Gauge({ name: `keywheel_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #histogram(name: string, help: string): Histogram<"provider"> {
+    return new Histogram({
+      name: `keywheel_${name}`,
+      help,
+      labelNames: ["provider"],
+      buckets: durationBuckets,
+      registers: [this.#registry],
+    });
+  }
+}
