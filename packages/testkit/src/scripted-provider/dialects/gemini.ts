@@ -5,7 +5,9 @@ import { countTokens, type Dialect, type ObjectShelf, saidBack, wordsOf } from "
 import { answerAsOpenAi, embeddingOf } from "./openai.ts";
 
 const models = ["gemini-test", "gemini-test-lite"];
-const version = "/v1beta";
+const basePath = "/v1beta";
+/** Clients name the version themselves, and not all the same. */
+const version = /^\/v1(?:beta|alpha)?(?=\/)/;
 
 interface GenerateRequest {
   readonly contents?: readonly { readonly role?: string; readonly parts?: readonly Part[] }[];
@@ -19,7 +21,7 @@ interface Part {
 /** Gemini's own API, its uploads, and its OpenAI-compatible surface, which wants the key as a bearer. */
 export function createGeminiDialect(): Dialect {
   return {
-    basePath: version,
+    basePath,
     credentialPlace: (path) => (isCompatible(path) ? "bearer" : "x-goog-api-key"),
     refuse({ kind, faults }) {
       const note = faults.length === 0 ? "" : ` (test: ${faults.join("; ")})`;
@@ -38,7 +40,7 @@ export function createGeminiDialect(): Dialect {
     },
     answer(request, objects) {
       if (isCompatible(request.path)) {
-        return answerAsOpenAi(request.path.slice(`${version}/openai`.length), request, objects);
+        return answerAsOpenAi(request.path.slice(`${basePath}/openai`.length), request, objects);
       }
       try {
         return answer(request, objects);
@@ -51,26 +53,29 @@ export function createGeminiDialect(): Dialect {
 }
 
 function isCompatible(path: string): boolean {
-  return path.startsWith(`${version}/openai/`);
+  return path.startsWith(`${basePath}/openai/`);
 }
 
 function answer(request: RecordedRequest, objects: ObjectShelf): Reply {
-  const { method, path } = request;
-  const [, model = "", action = ""] = /^\/v1beta\/models\/([\w.-]+)(?::(\w+))?$/.exec(path) ?? [];
-  if (method === "POST" && model !== "") return answerOfModel(model, action, request, objects);
-  if (method === "GET" && path === `${version}/models`) return reply.json(200, {}, { models: models.map(modelEntry) });
-  if (method === "GET" && models.includes(model)) return reply.json(200, {}, modelEntry(model));
-  if (method === "POST" && path === `/upload${version}/files`) return uploadFile(request, objects);
-  if (method === "GET" && path === `${version}/files`) {
+  if (request.path === `/upload${basePath}/files` || request.path === "/upload/v1/files") {
+    return uploadFile(request, objects);
+  }
+  if (!version.test(request.path)) return unknownEntity();
+  const path = request.path.replace(version, "");
+  const call = `${request.method} ${path}`;
+  const [, model = "", action = ""] = /^\/models\/([\w.-]+)(?::(\w+))?$/.exec(path) ?? [];
+  if (request.method === "POST" && model !== "") return answerOfModel(model, action, request, objects);
+  if (call === "GET /models") return reply.json(200, {}, { models: models.map(modelEntry) });
+  if (request.method === "GET" && models.includes(model)) return reply.json(200, {}, modelEntry(model));
+  if (call === "GET /files") {
     return reply.json(200, {}, { files: objects.list("file", request.key).map((file) => file.body) });
   }
-  if (method === "POST" && path === `${version}/cachedContents`) return createCache(request, objects);
-  return answerAboutOne(path.slice(version.length + 1), request, objects);
+  if (call === "POST /cachedContents") return createCache(request, objects);
+  return answerAboutOne(path.slice(1), request, objects);
 }
 
 function answerAboutOne(name: string, request: RecordedRequest, objects: ObjectShelf): Reply {
-  if (!/^(files|cachedContents)\/\w+$/.test(name))
-    return geminiError(404, "NOT_FOUND", "Requested entity was not found.");
+  if (!/^(files|cachedContents)\/\w+$/.test(name)) return unknownEntity();
   const object = objects.find(name, request.key);
   if (object === undefined) return notYours(name);
   if (request.method !== "DELETE") return reply.json(200, {}, object.body);
@@ -169,7 +174,7 @@ function uploadFile(request: RecordedRequest, objects: ObjectShelf): Reply {
     mimeType: type ?? "application/octet-stream",
     sizeBytes: String(content.length),
     state: "ACTIVE",
-    uri: `https://generativelanguage.googleapis.com${version}/${name}`,
+    uri: `https://generativelanguage.googleapis.com${basePath}/${name}`,
   };
   objects.add({ id: name, owner: request.key, kind: "file", body, content });
   return reply.json(200, {}, { file: body });
@@ -181,6 +186,10 @@ function createCache(request: RecordedRequest, objects: ObjectShelf): Reply {
   const body = { name, model, expireTime: "2030-01-01T00:00:00Z" };
   objects.add({ id: name, owner: request.key, kind: "cache", body });
   return reply.json(200, {}, body);
+}
+
+function unknownEntity(): Reply {
+  return geminiError(404, "NOT_FOUND", "Requested entity was not found.");
 }
 
 function notYours(name: string): Reply {
