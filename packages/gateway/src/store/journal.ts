@@ -75,8 +75,8 @@ export class StoreJournal implements Journal {
   }
 
   /**
-   * Drops what is still to be written about these keys: for whoever has just written something newer about them (a
-   * person enabled or reset them), which an old record must not undo once the database is back.
+   * Drops what is still to be written about these keys. For whoever is about to write something newer about them (a
+   * person enables or resets them): an old record must not undo that once the database is back.
    */
   forget(keyIds: readonly string[]): void {
     const forgotten = new Set(keyIds);

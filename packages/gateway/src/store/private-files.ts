@@ -63,6 +63,7 @@ export function tightenFile(path: string): void {
  * @returns false if the file was there already; it is left as it is
  */
 export function createPrivateFile(path: string, fill: (draft: string) => void): boolean {
+  if (existsSync(path)) return false;
   const draft = `${path}.${randomUUID()}.new`;
   try {
     closeSync(openSync(draft, "wx", fileMode));
