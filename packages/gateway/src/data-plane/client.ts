@@ -69,7 +69,7 @@ export function deliverAnswer(
       },
       fail: () => {
         response.destroy();
-        settle({ kind: "truncated" });
+        settle({ kind: presence.isGone ? "gone" : "truncated" });
       },
     });
     // Without a first piece nothing would carry the head.

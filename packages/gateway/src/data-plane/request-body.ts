@@ -64,7 +64,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   const keeper = new Keeper(limits);
   if (announced !== undefined && !keeper.reserve(announced)) return streamed(request, [], announced, limits);
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    for await (const chunk of chunksOf(request)) {
       if (keeper.bytes + chunk.length > limits.maxBytes) return keeper.refuse("too-large");
       if (!keeper.keep(chunk)) return streamed(request, [...keeper.surrender(), chunk], announced, limits);
     }
@@ -129,6 +129,11 @@ class Keeper {
   }
 }
 
+/** The body's chunks; whoever stops early leaves the rest, and the connection, as they are. */
+function chunksOf(request: IncomingMessage): AsyncIterable<Buffer> {
+  return request.iterator({ destroyOnReturn: false });
+}
+
 /** What `content-length` says; 0 when there is no body at all, undefined when its length is not told. */
 function announcedBytes(request: IncomingMessage): number | undefined {
   if (request.headers["transfer-encoding"] !== undefined) return undefined;
@@ -150,7 +155,7 @@ function streamed(
       return chunk;
     };
     for (const chunk of head) yield count(chunk);
-    for await (const chunk of request as AsyncIterable<Buffer>) yield count(chunk);
+    for await (const chunk of chunksOf(request)) yield count(chunk);
   }
   return { kind: "streamed", stream: Readable.from(pieces(), { objectMode: false }), lengthBytes };
 }

@@ -48,7 +48,7 @@ export class UndiciUpstream implements Upstream {
         this.#poolFor(request).dispatch(
           {
             origin: request.origin,
-            method: request.method as Dispatcher.HttpMethod,
+            method: request.method,
             path: request.path,
             headers: request.headers,
             body: request.body ?? null,
