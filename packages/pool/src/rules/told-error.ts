@@ -5,7 +5,7 @@ import { asArray, asObject, asText, type JsonObject } from "./json-value.ts";
  * What an endpoint gives back when all is well, or what shows that the thing described is an object of its own whose
  * `error` is part of it (a failed batch, job or stored response that was asked for).
  */
-const resultFields = [
+const resultFields: readonly string[] = [
   "choices",
   "output",
   "data",
@@ -22,8 +22,13 @@ const resultFields = [
   "name",
 ];
 
+/** Whether a body that has this field, and something in it, is the endpoint's answer. */
+export function isResultField(name: string): boolean {
+  return resultFields.includes(name);
+}
+
 /** Events of streams whose own error says that the whole answer failed. */
-const failedEvents = ["error", "response.failed", "response.error", "thread.run.failed", "conversation.response.error"];
+const failedEvents = ["error", "response.failed", "response.error", "conversation.response.error"];
 
 /**
  * Whether the body, or the data of an event, is an error told inside a 200: `error` at the top level without the endpoint's result, an error event of
@@ -32,13 +37,15 @@ const failedEvents = ["error", "response.failed", "response.error", "thread.run.
  * @see field cases 20 and 39
  */
 export function tellsError(text: string): boolean {
-  if (text === "") return false;
-  const value = parseJsonPrefix(text);
+  return text !== "" && valueTellsError(parseJsonPrefix(text));
+}
+
+/** The same of JSON that was parsed already. */
+export function valueTellsError(value: unknown): boolean {
   const root = asObject(Array.isArray(value) ? value[0] : value);
   if (root === undefined) return false;
   const type = asText(root["type"]) ?? asText(root["event_type"]) ?? "";
   if (failedEvents.includes(type) || root["object"] === "error") return true;
-  if (root["object"] === "thread.run" && isError(root["last_error"])) return true;
   if (isFailedEnd(root)) return true;
   if (isError(root["error"]))
     return isChunk(root) || (!resultFields.some((name) => isPresent(root[name])) && !isJob(root));
@@ -58,9 +65,9 @@ function isChunk(root: JsonObject): boolean {
   return (asText(root["object"]) ?? "").startsWith("chat.completion") || root["object"] === "text_completion";
 }
 
-/** A failed batch or video that was asked for: the question itself was answered. */
+/** A failed batch, run or video that was asked for: the question itself was answered. */
 function isJob(root: JsonObject): boolean {
-  return asText(root["object"]) !== undefined || asText(root["status"]) !== undefined;
+  return asText(root["object"]) !== undefined || (isPresent(root["id"]) && isPresent(root["status"]));
 }
 
 /** Ends that say "error" by their reason, and Groq's own place for it. */

@@ -1,0 +1,79 @@
+import { eventBytes, StreamBuffer } from "./stream-buffer.ts";
+
+/** A piece of a stream that is understood as a whole: a block of SSE, or a JSON object. */
+export interface Frame {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** False: more than `eventBytes` came, only the beginning is here. */
+  readonly isWhole: boolean;
+}
+
+/** Takes the bytes of a stream as they come, split anywhere, and hands on its frames: to be looked at, not to be kept. */
+export interface Framer {
+  push(chunk: Uint8Array): void;
+  /** Hands on what is left without its closing. */
+  end(): void;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * Blocks of server-sent events, each with its blank line. Lines end in LF or CRLF (a bare CR, which the standard allows and
+ * nobody sends, would make one large block of everything). A block that lies in one chunk is not copied.
+ */
+export class SseFramer implements Framer {
+  readonly #onFrame: (frame: Frame) => void;
+  readonly #kept = new StreamBuffer();
+  #isHandedOn = false;
+  #lineLength = 0;
+  #lineStart = 0;
+
+  /** @param onFrame called for a block as it closes, or as it grows too large */
+  constructor(onFrame: (frame: Frame) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  push(chunk: Uint8Array): void {
+    let from = 0;
+    let lineFrom = 0;
+    for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, lineFrom)) {
+      const length = this.#lineLength + at - lineFrom;
+      const first = this.#lineLength > 0 ? this.#lineStart : chunk[lineFrom];
+      this.#lineLength = 0;
+      lineFrom = at + 1;
+      if (length > 1 || (length === 1 && first !== carriageReturn)) continue;
+      this.#close(chunk, from, lineFrom);
+      from = lineFrom;
+    }
+    if (lineFrom < chunk.length) {
+      if (this.#lineLength === 0) this.#lineStart = chunk[lineFrom] ?? 0;
+      this.#lineLength += chunk.length - lineFrom;
+    }
+    if (from < chunk.length) this.#keep(chunk, from);
+  }
+
+  end(): void {
+    this.#close(new Uint8Array(0), 0, 0);
+  }
+
+  #close(chunk: Uint8Array, from: number, to: number): void {
+    if (this.#kept.length > 0) {
+      this.#kept.append(chunk, from, to);
+      if (!this.#isHandedOn) this.#onFrame(this.#kept.frame());
+    } else if (to - from > 2) {
+      this.#onFrame({ bytes: chunk, from, to: Math.min(to, from + eventBytes), isWhole: to - from <= eventBytes });
+    }
+    this.#kept.clear();
+    this.#isHandedOn = false;
+  }
+
+  #keep(chunk: Uint8Array, from: number): void {
+    this.#kept.append(chunk, from, chunk.length);
+    if (!this.#kept.isCut || this.#isHandedOn) return;
+    this.#isHandedOn = true;
+    this.#onFrame(this.#kept.frame());
+  }
+}

@@ -1,0 +1,126 @@
+import { StreamBuffer } from "./stream-buffer.ts";
+import type { Frame, Framer } from "./stream-framing.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const space = 0x20;
+/** First letter of `null`, and of no other value. */
+const n = 0x6e;
+
+/** A longer key is none that anybody asks for. */
+const longestKey = 32;
+
+export interface JsonFramerOptions {
+  /** Called for an object as it closes, or as it grows too large. */
+  readonly onFrame: (frame: Frame) => void;
+  /** Called with a key of the object that is being read as soon as its value has begun and is not `null`. */
+  readonly onField: (name: string) => void;
+}
+
+/**
+ * The objects of a JSON text: a single one, one a line, or the elements of an array; the first bracket tells which.
+ *
+ * It counts brackets outside strings and checks nothing else: what is no JSON has no frames.
+ */
+export class JsonFramer implements Framer {
+  readonly #options: JsonFramerOptions;
+  readonly #kept = new StreamBuffer();
+  readonly #key = new Uint8Array(longestKey);
+  #keyLength = 0;
+  #isHandedOn = false;
+  #depth = 0;
+  /** The depth at which the objects lie; -1 before the first bracket. */
+  #base = -1;
+  #isInString = false;
+  #isEscaped = false;
+  #awaitsValue = false;
+  #isStopped = false;
+  /** Where in the chunk the bytes of the open object begin that are not yet kept. */
+  #from = 0;
+
+  constructor(options: JsonFramerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the objects are the elements of an array. */
+  get isArray(): boolean {
+    return this.#base === 1;
+  }
+
+  /** Whether a bracket waits for its counterpart. */
+  get isOpen(): boolean {
+    return this.#depth > 0;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#from = 0;
+    for (let at = 0; at < chunk.length && !this.#isStopped; at++) {
+      const byte = chunk[at] ?? 0;
+      if (this.#isInString) this.#inString(byte);
+      else if (byte > space) this.#outside(byte, at, chunk);
+    }
+    if (this.#isStopped || this.#base === -1 || this.#depth <= this.#base) return;
+    this.#kept.append(chunk, this.#from, chunk.length);
+    if (this.#kept.isCut) this.#handOn();
+  }
+
+  /** What comes from now on is of no interest; it may be called while a chunk is being read. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  end(): void {
+    // An object that was not closed was cut off; the transport has seen more of that than these bytes tell.
+  }
+
+  #inString(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === backslash) this.#isEscaped = true;
+    else if (byte === quote) this.#isInString = false;
+    else if (this.#keyLength < longestKey) this.#key[this.#keyLength++] = byte;
+  }
+
+  #outside(byte: number, at: number, chunk: Uint8Array): void {
+    if (this.#awaitsValue) this.#valueBegins(byte);
+    if (byte === quote) {
+      this.#isInString = true;
+      // Only the strings of the object's own level can be its keys.
+      this.#keyLength = this.#depth === this.#base + 1 ? 0 : longestKey;
+    } else if (byte === colon) this.#awaitsValue = this.#depth === this.#base + 1;
+    else if (byte === openBrace || byte === openBracket) this.#open(byte, at);
+    else if (byte === closeBrace || byte === closeBracket) this.#close(at, chunk);
+  }
+
+  #valueBegins(byte: number): void {
+    this.#awaitsValue = false;
+    if (byte !== n) this.#options.onField(decodeUtf8(this.#key, 0, this.#keyLength));
+  }
+
+  #open(byte: number, at: number): void {
+    if (this.#base === -1) this.#base = byte === openBracket ? 1 : 0;
+    if (this.#depth === this.#base) this.#from = at;
+    this.#depth++;
+  }
+
+  #close(at: number, chunk: Uint8Array): void {
+    if (this.#depth === 0) return;
+    this.#depth--;
+    if (this.#depth !== this.#base) return;
+    this.#kept.append(chunk, this.#from, at + 1);
+    this.#handOn();
+    this.#kept.clear();
+    this.#isHandedOn = false;
+  }
+
+  #handOn(): void {
+    if (this.#isHandedOn) return;
+    this.#isHandedOn = true;
+    this.#options.onFrame(this.#kept.frame());
+  }
+}
