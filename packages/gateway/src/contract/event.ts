@@ -1,0 +1,48 @@
+import { z } from "@hono/zod-openapi";
+import { timeSchema } from "./wire.ts";
+
+/** Names of the events on `/api/events`: what happens in pools, then what people change. */
+export const eventTypes = [
+  "key-cooled",
+  "key-disabled",
+  "key-recovered",
+  "binding-moved",
+  "pool-exhausted",
+  "attempt-ended",
+  "notice",
+  "provider-created",
+  "provider-changed",
+  "provider-deleted",
+  "key-created",
+  "key-changed",
+  "key-deleted",
+  "key-order-changed",
+  "token-created",
+  "token-deleted",
+  "session-ended",
+] as const;
+
+export const eventSchema = z
+  .looseObject({
+    id: z.string(),
+    type: z.enum(eventTypes),
+    at: timeSchema,
+    provider_id: z.string().optional(),
+    key_id: z.string().optional(),
+    key_ids: z.array(z.string()).optional().openapi({ description: "At most 100; load the list anew for the rest." }),
+  })
+  .openapi("Event", {
+    description: "Fields beyond these depend on `type`.",
+    example: {
+      id: "mg3k2v1a-17",
+      type: "key-cooled",
+      at: "2026-01-31T09:30:00.000Z",
+      provider_id: "prv_k3m5q2x7a4b6c2d5e7f3",
+      key_id: "key_k3m5q2x7a4b6c2d5e7f3",
+      reason: "rate_limited",
+      http_status: 429,
+      failures: 1,
+      until: "2026-01-31T09:31:00.000Z",
+      wait: "ladder",
+    },
+  });

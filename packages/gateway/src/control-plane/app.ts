@@ -1,0 +1,146 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { HttpBindings } from "@hono/node-server";
+import { type Clock, KeywheelError } from "@keywheel/pool";
+import { bodyLimit } from "hono/body-limit";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import type { Context, MiddlewareHandler } from "hono";
+import type { Catalog } from "../catalog/catalog.ts";
+import { fieldErrorsOf } from "../contract/field-errors.ts";
+import type { KeyTestResult } from "../contract/key.ts";
+import type { Store } from "../store/store.ts";
+import type { AdminAuth } from "./auth.ts";
+import type { EventHub } from "./event-hub.ts";
+import { addDocument } from "./openapi.ts";
+import { answerProblem } from "./problems.ts";
+import { addEventRoutes } from "./routes/events.ts";
+import { addHealthRoutes } from "./routes/health.ts";
+import { addKeyRoutes } from "./routes/keys.ts";
+import { addPageRoutes } from "./routes/pages.ts";
+import { addProviderRoutes } from "./routes/providers.ts";
+import { addSessionRoutes } from "./routes/sessions.ts";
+import { addSignInRoutes } from "./routes/sign-in.ts";
+import { addStatusRoutes } from "./routes/status.ts";
+import { addTokenRoutes } from "./routes/tokens.ts";
+import { signedIn } from "./signed-in.ts";
+
+/** What is known of the running gateway. */
+export interface GatewayInfo {
+  readonly version: string;
+  /** Epoch ms. */
+  readonly startedAt: number;
+  /** Where it listens; empty while it does not. */
+  readonly urls: () => readonly string[];
+  /** False while stored values were sealed with another master key. */
+  readonly masterKeyOk: () => boolean;
+}
+
+export interface ControlPlaneDeps {
+  readonly catalog: Catalog;
+  readonly store: Pick<Store, "listSessions" | "trouble">;
+  readonly auth: AdminAuth;
+  readonly events: EventHub;
+  readonly clock: Clock;
+  readonly info: GatewayInfo;
+  /** A cheap call to the provider with exactly this key, which changes nothing. Expected outcomes are values. */
+  readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  /** Writes down the sessions that were used, so that lists are true. */
+  readonly flushSessions: () => Promise<void>;
+  /** Why no request should be sent here, while the gateway starts or stops; undefined otherwise. */
+  readonly notReady?: () => string | undefined;
+  /** Told of what is answered with 500. */
+  readonly onError?: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
+  /** Between two signs of life on the event stream; default 15 s. */
+  readonly keepAliveMs?: number;
+}
+
+/** What handlers find beside the request. */
+export interface ControlEnv {
+  readonly Variables: {
+    /** Asked again later by answers that last. */
+    readonly isStillAllowed: () => boolean;
+  };
+  /** Absent when the app is called in process. */
+  readonly Bindings: Partial<HttpBindings>;
+}
+
+export type ControlApp = OpenAPIHono<ControlEnv>;
+
+const mebibyte = 1_048_576;
+const bodyBytes = 8 * mebibyte;
+const importBodyBytes = 16 * mebibyte;
+
+/**
+ * The control plane: `/api`, `/ui`, health. Usable without a socket, by `app.request`.
+ *
+ * It trusts that the doors (`judgeVisitor`) were asked before, where a socket is in front of it.
+ */
+export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
+  const app: ControlApp = new OpenAPIHono<ControlEnv>({
+    defaultHook: async (result, c) => {
+      if (result.success) return;
+      const input: unknown = result.target === "json" ? await c.req.json() : c.req.query();
+      const details = fieldErrorsOf(result.error, input);
+      throw new KeywheelError("validation_failed", details[0]?.message, { details });
+    },
+  });
+  app.onError((error, c) => answerProblem(c, error, deps.onError));
+  app.notFound((c) => answerProblem(c, new KeywheelError("not_found", "There is nothing at this path")));
+
+  app.use(securityHeaders);
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) => {
+        c.header("allow", methods.join(", "));
+        return answerProblem(c, new KeywheelError("method_not_allowed"));
+      },
+    }),
+  );
+  app.use("/api/*", signedIn(deps.auth));
+  app.use("/api/*", jsonBodies);
+  app.use("/api/*", limitBody);
+
+  addHealthRoutes(app, deps);
+  addSignInRoutes(app, deps);
+  addStatusRoutes(app, deps);
+  addProviderRoutes(app, deps);
+  addKeyRoutes(app, deps);
+  addTokenRoutes(app, deps);
+  addSessionRoutes(app, deps);
+  addEventRoutes(app, deps);
+  addDocument(app, deps.info.version);
+  addPageRoutes(app, deps);
+  return app;
+}
+
+const securityHeaders: MiddlewareHandler<ControlEnv> = async (c, next) => {
+  await next();
+  c.res.headers.set("x-content-type-options", "nosniff");
+  c.res.headers.set("referrer-policy", "no-referrer");
+  c.res.headers.set("x-frame-options", "DENY");
+  c.res.headers.set("cross-origin-resource-policy", "same-origin");
+  c.res.headers.set("cross-origin-opener-policy", "same-origin");
+  if (!c.res.headers.has("content-security-policy")) {
+    c.res.headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
+  }
+  if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
+};
+
+/** A form or a plain text can be posted by a page of any site without being asked first; JSON cannot. */
+const jsonBodies: MiddlewareHandler<ControlEnv> = async (c, next) => {
+  const type = c.req.header("content-type");
+  const isRead = c.req.method === "GET" || c.req.method === "HEAD" || c.req.method === "OPTIONS";
+  if (!isRead && type !== undefined && !isJson(type)) throw new KeywheelError("unsupported_media_type");
+  await next();
+};
+
+function isJson(contentType: string): boolean {
+  return /^application\/json\s*(;.*)?$/i.test(contentType.trim());
+}
+
+const refuseBody = (c: Context): Response => answerProblem(c, new KeywheelError("body_too_large"));
+const limitAny = bodyLimit({ maxSize: bodyBytes, onError: refuseBody });
+const limitImport = bodyLimit({ maxSize: importBodyBytes, onError: refuseBody });
+
+const limitBody: MiddlewareHandler<ControlEnv> = (c, next) =>
+  (c.req.path.endsWith("/keys/import") ? limitImport : limitAny)(c, next);

@@ -1,0 +1,90 @@
+import type { Clock, PoolEvent } from "@keywheel/pool";
+import type { CatalogEvent } from "../catalog/events.ts";
+
+export type GatewayEvent = PoolEvent | CatalogEvent;
+
+/** An event with its place in the row. */
+export interface NumberedEvent {
+  readonly id: string;
+  readonly at: number;
+  readonly event: GatewayEvent;
+}
+
+export type EventListener = (event: NumberedEvent) => void;
+
+export interface Subscription {
+  /** What happened since the event that the subscriber saw last. */
+  readonly missed: readonly NumberedEvent[];
+  /** True if more was missed than is kept, or an event of a former process was named: what is shown must be loaded anew. */
+  readonly hasGap: boolean;
+  readonly end: () => void;
+}
+
+const defaultCapacity = 1_000;
+
+/**
+ * What happened lately, and who wants to hear what happens next.
+ *
+ * `publish` runs on the request path: it puts a reference into a ring and calls the listeners, which must be quick.
+ */
+export class EventHub {
+  readonly #clock: Clock;
+  readonly #capacity: number;
+  /** Of this process, so that ids of a former one are recognised. */
+  readonly #run: string;
+  readonly #ring: NumberedEvent[] = [];
+  readonly #listeners = new Set<EventListener>();
+  readonly #onClose = new Set<() => void>();
+  #count = 0;
+
+  constructor({ clock, capacity = defaultCapacity }: { readonly clock: Clock; readonly capacity?: number }) {
+    this.#clock = clock;
+    this.#capacity = capacity;
+    this.#run = clock.now().toString(36);
+  }
+
+  /** Bound to its object, so that it can be handed on alone. */
+  readonly publish = (event: GatewayEvent): void => {
+    const numbered = { id: `${this.#run}-${++this.#count}`, at: this.#clock.now(), event };
+    this.#ring[(this.#count - 1) % this.#capacity] = numbered;
+    for (const listener of this.#listeners) listener(numbered);
+  };
+
+  /** @param lastEventId the last one that the subscriber saw; undefined for one that starts */
+  subscribe(lastEventId: string | undefined, listener: EventListener, onClose: () => void): Subscription {
+    this.#listeners.add(listener);
+    this.#onClose.add(onClose);
+    const end = (): void => {
+      this.#listeners.delete(listener);
+      this.#onClose.delete(onClose);
+    };
+    if (lastEventId === undefined || lastEventId === "") return { missed: [], hasGap: false, end };
+    const [run, number] = splitId(lastEventId);
+    const oldest = Math.max(1, this.#count - this.#capacity + 1);
+    if (run !== this.#run || number > this.#count || number < oldest - 1) return { missed: [], hasGap: true, end };
+    return { missed: this.#since(number), hasGap: false, end };
+  }
+
+  get subscribers(): number {
+    return this.#listeners.size;
+  }
+
+  /** Ends every subscription, so that a stopping server does not wait for them. */
+  close(): void {
+    for (const onClose of this.#onClose) onClose();
+  }
+
+  #since(number: number): NumberedEvent[] {
+    const events: NumberedEvent[] = [];
+    for (let n = number; n < this.#count; n++) {
+      const event = this.#ring[n % this.#capacity];
+      if (event) events.push(event);
+    }
+    return events;
+  }
+}
+
+function splitId(id: string): [string, number] {
+  const match = /^([0-9a-z]{1,12})-(\d{1,15})$/.exec(id);
+  return match ? [match[1] ?? "", Number(match[2])] : ["", -1];
+}

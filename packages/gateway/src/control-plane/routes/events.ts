@@ -1,0 +1,40 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { ControlApp, ControlPlaneDeps } from "../app.ts";
+import { eventSchema } from "../../contract/event.ts";
+import { eventStream } from "../event-stream.ts";
+import { security } from "../openapi.ts";
+import { guarded, problems } from "../problems.ts";
+
+const route = createRoute({
+  method: "get",
+  path: "/api/events",
+  tags: ["gateway"],
+  summary: "What happens, as it happens (server-sent events)",
+  description:
+    "Each event's `data` is JSON as in the schema. `Last-Event-ID` resumes: what was missed comes first, or `resync` " +
+    "when that is no longer known, which means to load anew what is shown. A reader that is too slow is cut off.",
+  security,
+  request: {
+    headers: z.object({
+      "last-event-id": z.string().optional().openapi({ description: "The last id that was seen." }),
+    }),
+  },
+  responses: {
+    200: { description: "A stream without end", content: { "text/event-stream": { schema: eventSchema } } },
+    ...problems(...guarded),
+  },
+});
+
+export function addEventRoutes(app: ControlApp, { events, keepAliveMs }: ControlPlaneDeps): void {
+  app.openapi(route, (c) => {
+    const stream = eventStream(events, {
+      lastEventId: c.req.valid("header")["last-event-id"],
+      signal: c.req.raw.signal,
+      isStillAllowed: c.get("isStillAllowed"),
+      ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
+    });
+    // `no-transform` and the last one keep proxies from holding events back.
+    const headers = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" };
+    return c.body(stream, 200, { ...headers, "content-type": "text/event-stream" });
+  });
+}

@@ -1,0 +1,81 @@
+import { createRoute, type z } from "@hono/zod-openapi";
+import type { KeyView } from "../../catalog/catalog.ts";
+import type { keyCountsSchema } from "../../contract/status.ts";
+import { statusSchema } from "../../contract/status.ts";
+import { toTime, toTimeOrNull } from "../../contract/wire.ts";
+import type { ControlApp, ControlPlaneDeps } from "../app.ts";
+import { security } from "../openapi.ts";
+import { guarded, problems } from "../problems.ts";
+
+type KeyCounts = z.infer<typeof keyCountsSchema>;
+
+const route = createRoute({
+  method: "get",
+  path: "/api/status",
+  tags: ["gateway"],
+  summary: "How the gateway and its pools stand",
+  security,
+  responses: {
+    200: { description: "The state now", content: { "application/json": { schema: statusSchema } } },
+    ...problems(...guarded),
+  },
+});
+
+export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
+  const { catalog, clock, info, store } = deps;
+  app.openapi(route, async (c) => {
+    const providers = await Promise.all(catalog.providers.list().map((provider) => statusOf(deps, provider)));
+    const keys = providers.map((provider) => provider.keys).reduce(sum, noKeys);
+    const body = {
+      version: info.version,
+      started_at: toTime(info.startedAt),
+      uptime_ms: Math.max(0, clock.now() - info.startedAt),
+      urls: [...info.urls()],
+      require_token: catalog.requiresToken,
+      master_key_ok: info.masterKeyOk(),
+      store: { ok: store.trouble === undefined, trouble: store.trouble ?? null },
+      counts: { providers: providers.length, keys, tokens: catalog.tokens.count },
+      providers,
+    };
+    return c.json(body, 200);
+  });
+}
+
+const noKeys: KeyCounts = { total: 0, available: 0, cooling_down: 0, disabled: 0, unresolved: 0 };
+
+type Provider = ReturnType<ControlPlaneDeps["catalog"]["providers"]["get"]>;
+
+async function statusOf({ catalog }: ControlPlaneDeps, provider: Provider) {
+  const { record } = provider;
+  const views = await catalog.keys.list(record.id);
+  const keys = countOf(views);
+  const ownKeyServes = !provider.hasKeys && provider.providerSecret() !== undefined;
+  const resting = views.flatMap((view) => (view.status === "cooling_down" ? [view.cooldownUntil ?? 0] : []));
+  return {
+    id: record.id,
+    slug: record.slug,
+    name: record.name,
+    enabled: record.enabled,
+    base_url: record.baseUrl,
+    keys,
+    can_serve: record.enabled && (keys.available > 0 || ownKeyServes),
+    // No spread into Math.min: a pool may hold more keys than a call takes arguments.
+    next_available_at: toTimeOrNull(resting.reduce<number | null>((first, at) => Math.min(first ?? at, at), null)),
+  };
+}
+
+function countOf(views: readonly KeyView[]): KeyCounts {
+  const counts = { ...noKeys, total: views.length };
+  for (const { status } of views) counts[status] += 1;
+  return counts;
+}
+
+function sum(one: KeyCounts, other: KeyCounts): KeyCounts {
+  return {
+    total: one.total + other.total,
+    available: one.available + other.available,
+    cooling_down: one.cooling_down + other.cooling_down,
+    disabled: one.disabled + other.disabled,
+    unresolved: one.unresolved + other.unresolved,
+  };
+}

@@ -1,0 +1,56 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { ControlApp, ControlPlaneDeps } from "../app.ts";
+import { newTokenSchema, tokenCreateSchema, tokenSchema } from "../../contract/token.ts";
+import { listOf } from "../../contract/wire.ts";
+import { security } from "../openapi.ts";
+import { guarded, problems, withBody } from "../problems.ts";
+import { tokenToWire } from "../wire.ts";
+
+const routes = {
+  list: createRoute({
+    method: "get",
+    path: "/api/tokens",
+    tags: ["tokens"],
+    summary: "List gateway tokens",
+    security,
+    responses: {
+      200: { description: "In order of creation", content: { "application/json": { schema: listOf(tokenSchema) } } },
+      ...problems(...guarded),
+    },
+  }),
+  create: createRoute({
+    method: "post",
+    path: "/api/tokens",
+    tags: ["tokens"],
+    summary: "Make a token for a client",
+    description: "The token is shown in this answer and never again.",
+    security,
+    request: { body: { required: true, content: { "application/json": { schema: tokenCreateSchema } } } },
+    responses: {
+      201: { description: "The token", content: { "application/json": { schema: newTokenSchema } } },
+      ...problems(...withBody),
+    },
+  }),
+  remove: createRoute({
+    method: "delete",
+    path: "/api/tokens/{id}",
+    tags: ["tokens"],
+    summary: "Revoke a token",
+    security,
+    request: { params: z.object({ id: z.string().openapi({ example: "tok_k3m5q2x7a4b6c2d5e7f3" }) }) },
+    responses: { 204: { description: "It is revoked" }, ...problems(...guarded, 404, 503) },
+  }),
+};
+
+export function addTokenRoutes(app: ControlApp, { catalog: { tokens } }: ControlPlaneDeps): void {
+  app.openapi(routes.list, (c) => c.json({ data: tokens.list().map(tokenToWire) }, 200));
+  app.openapi(routes.create, async (c) => {
+    const { name, providers } = c.req.valid("json");
+    const { record, token } = await tokens.add(name, providers);
+    return c.json({ ...tokenToWire(record), token: token.reveal() }, 201);
+  });
+  app.openapi(routes.remove, async (c) => {
+    await tokens.remove(c.req.valid("param").id);
+    return c.body(null, 204);
+  });
+}

@@ -1,0 +1,82 @@
+import type { z } from "@hono/zod-openapi";
+import type { Catalog, KeyView, TokenRecord } from "../catalog/catalog.ts";
+import type { KeyOnTheWire } from "../contract/key.ts";
+import type { PresetSlug, providerSchema } from "../contract/provider.ts";
+import type { sessionSchema } from "../contract/session.ts";
+import { settingsToWire } from "../contract/settings.ts";
+import type { tokenSchema } from "../contract/token.ts";
+import { toTime, toTimeOrNull } from "../contract/wire.ts";
+import type { SessionRecord } from "../store/store.ts";
+
+type Provider = ReturnType<Catalog["providers"]["get"]>;
+
+export function providerToWire({ record, settings, maskedApiKey }: Provider): z.infer<typeof providerSchema> {
+  return {
+    id: record.id,
+    slug: record.slug,
+    name: record.name,
+    kind: record.kind,
+    preset: record.preset as PresetSlug | null,
+    base_url: record.baseUrl,
+    api_key: maskedApiKey,
+    enabled: record.enabled,
+    settings: settingsToWire(settings),
+    created_at: toTime(record.createdAt),
+    updated_at: toTime(record.updatedAt),
+  };
+}
+
+export function keyToWire(view: KeyView): KeyOnTheWire {
+  const { record, reason, stats } = view;
+  return {
+    id: record.id,
+    provider_id: record.providerId,
+    api_key: view.masked,
+    label: record.label,
+    weight: record.weight,
+    enabled: record.enabled,
+    order: record.order,
+    status: view.status,
+    status_reason: reason && {
+      code: reason.code,
+      http_status: reason.httpStatus,
+      message: reason.message,
+      at: toTime(reason.at),
+      wait: reason.wait,
+    },
+    cooldown_until: toTimeOrNull(view.cooldownUntil),
+    consecutive_failures: view.consecutiveFailures,
+    bound_sessions: view.boundSessions,
+    stats: {
+      requests: stats.requests,
+      successes: stats.successes,
+      failures: stats.failures,
+      last_used_at: toTimeOrNull(stats.lastUsedAt),
+    },
+    created_at: toTime(record.createdAt),
+    updated_at: toTime(record.updatedAt),
+  };
+}
+
+export function tokenToWire(record: TokenRecord): z.infer<typeof tokenSchema> {
+  return {
+    id: record.id,
+    name: record.name,
+    prefix: record.prefix,
+    providers: record.providerIds === null ? null : [...record.providerIds],
+    created_at: toTime(record.createdAt),
+    last_used_at: toTimeOrNull(record.lastUsedAt),
+  };
+}
+
+export function sessionToWire(session: SessionRecord): z.infer<typeof sessionSchema> {
+  return {
+    id: session.id,
+    carrier: session.carrier,
+    provider_id: session.providerId,
+    key_id: session.keyId,
+    bound_at: toTime(session.boundAt),
+    last_used_at: toTime(session.lastUsedAt),
+    requests: session.requests,
+  };
+}

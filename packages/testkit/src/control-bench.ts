@@ -1,0 +1,215 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Journal, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
+// Rooms of the gateway are no exports of it.
+import { Catalog, type CatalogDeps } from "../../gateway/src/catalog/catalog.ts";
+import { Environment } from "../../gateway/src/catalog/environment.ts";
+import type { KeyOnTheWire, KeyTestResult } from "../../gateway/src/contract/key.ts";
+import { type ControlApp, type ControlPlaneDeps, createControlPlane } from "../../gateway/src/control-plane/app.ts";
+import { AdminAuth, type AdminAuthOptions } from "../../gateway/src/control-plane/auth.ts";
+import { EventHub } from "../../gateway/src/control-plane/event-hub.ts";
+import { openStore } from "../../gateway/src/store/open-store.ts";
+import type { OpenedStore, Store } from "../../gateway/src/store/store.ts";
+import { createFakeClock, type FakeClock } from "./fake-clock.ts";
+
+export interface ControlBenchOptions {
+  /** Variables that keys refer to; tests change them and call `environment.check()`. */
+  readonly variables?: Record<string, string | undefined>;
+  readonly catalog?: Partial<Pick<CatalogDeps, "requireToken" | "boundToLoopback" | "allowPrivateMetadata">>;
+  readonly auth?: Partial<AdminAuthOptions>;
+  readonly plane?: Partial<ControlPlaneDeps>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed where it is JSON, else text. */
+  readonly body: any; // oxlint-disable-line typescript/no-explicit-any -- tests look into answers of every shape
+}
+
+/** A control plane over a real store and a real pool state, without a socket. */
+export interface ControlBench {
+  readonly app: ControlApp;
+  readonly auth: AdminAuth;
+  readonly catalog: Catalog;
+  readonly clock: FakeClock;
+  readonly environment: Environment;
+  readonly events: EventHub;
+  readonly state: MemoryState;
+  readonly store: OpenedStore;
+  /** Types of the events so far. */
+  readonly told: string[];
+  /** Makes the next calls of a store method fail; undefined mends it. */
+  breakStore(method: keyof Store | undefined): void;
+  /** With the admin token, unless headers say otherwise. A string is sent as it is. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** @returns its id */
+  addProvider(parts?: object): Promise<string>;
+  addKey(provider: string, parts?: object): Promise<KeyOnTheWire>;
+  pool(providerId: string): Pool;
+  /** Another catalog and control plane over the same database, as after a restart. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const benchToken = "bench-admin-token-0123456789";
+
+export async function openControlBench(options: ControlBenchOptions = {}): Promise<ControlBench> {
+  const dataDir = mkdtempSync(join(tmpdir(), "keywheel-bench-"));
+  const clock = createFakeClock();
+  const variables = options.variables ?? {};
+  let broken: keyof Store | undefined;
+  const told: string[] = [];
+
+  const start = async () => {
+    const opened = await openStore({ dataDir, now: () => clock.now() });
+    const store = new Proxy(opened, {
+      get(target, name) {
+        if (name === broken) return () => Promise.reject(new Error("the disk is full"));
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const state = new MemoryState({ clock });
+    const environment = new Environment({ variables, pollMs: 0 });
+    const events = new EventHub({ clock });
+    const journal: Journal = {
+      saveHealth: async (record) => void (await store.saveOutcomes([{ kind: "health", record }])),
+      disableKey: async (record) => void (await store.saveOutcomes([{ kind: "disable", record }])),
+    };
+    const pools = new Map<string, Pool>();
+    const publish = (event: Parameters<EventHub["publish"]>[0]): void => {
+      told.push(event.type);
+      events.publish(event);
+    };
+    const observe = (event: PoolEvent): void => {
+      catalog.observe(event);
+      publish(event);
+    };
+    const catalog: Catalog = await Catalog.open({
+      stored: await store.load(),
+      store,
+      state,
+      createPool: (id) => {
+        const pool = new Pool(id, { state, journal, clock, events: observe, redact: (text) => text });
+        pools.set(id, pool);
+        return pool;
+      },
+      clock,
+      environment,
+      events: publish,
+      random: randomBytes,
+      requireToken: false,
+      boundToLoopback: true,
+      allowPrivateMetadata: false,
+      ...options.catalog,
+    });
+    const { auth } = await AdminAuth.open({
+      store,
+      clock,
+      environmentToken: benchToken,
+      operatorToken: new Secret(store.operatorToken),
+      makeToken: false,
+      ...options.auth,
+    });
+    const testKey = async (): Promise<KeyTestResult> => ({
+      ok: true,
+      http_status: 200,
+      code: "ok",
+      message: null,
+      duration_ms: 1,
+    });
+    const app = createControlPlane({
+      catalog,
+      store,
+      auth,
+      events,
+      clock,
+      info: {
+        version: "0.0.0-test",
+        startedAt: clock.now(),
+        urls: () => ["http://127.0.0.1:8787"],
+        masterKeyOk: () => store.masterKeyMatches,
+      },
+      testKey,
+      flushSessions: () => store.saveSessions(state.drainTouchedSessions(1_000)),
+      onError: () => undefined,
+      ...options.plane,
+    });
+    return { app, auth, catalog, environment, events, pools, state, store };
+  };
+
+  let current = await start();
+  const call: ControlBench["call"] = async (method, path, body, headers) => {
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const response = await current.app.request(path, {
+      method,
+      headers: headers ?? {
+        authorization: `Bearer ${benchToken}`,
+        ...(text === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(text === undefined ? {} : { body: text }),
+    });
+    const answered = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, body: isJson ? (JSON.parse(answered) as unknown) : answered };
+  };
+
+  return {
+    get app() {
+      return current.app;
+    },
+    get auth() {
+      return current.auth;
+    },
+    get catalog() {
+      return current.catalog;
+    },
+    get environment() {
+      return current.environment;
+    },
+    get events() {
+      return current.events;
+    },
+    get state() {
+      return current.state;
+    },
+    get store() {
+      return current.store;
+    },
+    clock,
+    told,
+    breakStore(method) {
+      broken = method;
+    },
+    call,
+    async addProvider(parts = {}) {
+      const made = await call("POST", "/api/providers", { base_url: "http://127.0.0.1:9/v1", ...parts });
+      if (made.status !== 201) throw new Error(`the provider was not added: ${JSON.stringify(made.body)}`);
+      return (made.body as { id: string }).id;
+    },
+    async addKey(provider, parts = {}) {
+      const api_key = `sk-bench-${randomBytes(8).toString("hex")}`;
+      const made = await call("POST", `/api/providers/${provider}/keys`, { api_key, ...parts });
+      if (made.status !== 201) throw new Error(`the key was not added: ${JSON.stringify(made.body)}`);
+      return made.body as KeyOnTheWire;
+    },
+    pool(providerId) {
+      const pool = current.pools.get(providerId);
+      if (!pool) throw new Error(`no pool ${providerId}`);
+      return pool;
+    },
+    async restart() {
+      current.environment.close();
+      await current.store.close();
+      current = await start();
+    },
+    async close() {
+      current.environment.close();
+      await current.store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
