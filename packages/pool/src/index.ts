@@ -9,6 +9,7 @@ export type {
   KeySnapshot,
   KeyState,
   PassedOver,
+  Pin,
   Question,
   RestoredBinding,
   SessionRef,
@@ -60,3 +61,4 @@ export { ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
+export { mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./providers/objects.ts";

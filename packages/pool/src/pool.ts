@@ -94,6 +94,16 @@ export class Pool {
     return (await this.#ports.state.reset(this.id, keyId)) !== undefined;
   }
 
+  /** Remembers objects that an answer to this key's request showed to exist. */
+  pin(keyId: string, objects: readonly Fingerprint[]): void {
+    this.#ports.state.pin(this.id, keyId, objects);
+  }
+
+  /** Whether it pays to look for names of objects in a request. */
+  get hasPins(): boolean {
+    return this.#ports.state.hasPins;
+  }
+
   async endSession(session: Fingerprint): Promise<boolean> {
     return this.#ports.state.endSession(this.id, session);
   }

@@ -19,6 +19,8 @@ export class KeyCell implements Condition {
   position: number;
   /** The number under which bindings point here. It is changed to end them all at once. */
   slot: number;
+  /** The number under which objects made with it point here; it never changes. */
+  readonly pinSlot: number;
   health: Health = healthy;
   reason: StatusReason | undefined;
   /** The provider refused it; only a reset or a new value brings it back. */
@@ -29,10 +31,12 @@ export class KeyCell implements Condition {
   wakeAt: EpochMs = 0;
   readonly models: Map<string, Condition> = new Map();
 
+  /** @param slot the number that its first bindings, and all its pins, know it by */
   constructor(entry: KeyEntry, position: number, slot: number) {
     this.entry = entry;
     this.position = position;
     this.slot = slot;
+    this.pinSlot = slot;
   }
 
   /** Whether it takes part in the rotation at all: what a person or a refusal decides, not time. */

@@ -435,6 +435,52 @@ describe("no key", () => {
   });
 });
 
+describe("an object", () => {
+  const file = aSession("file-abc123").fingerprint;
+
+  it("goes back to the key that made it, though it is another's turn", async () => {
+    const { state, turns } = await aBench(keysOf(1, 1, 1));
+    state.pin("p", "B", [file]);
+
+    expect(await turns(4, { objects: [aSession("file-unknown").fingerprint, file] })).toBe("BBBB");
+    expect(await turns(3)).toBe("ABC");
+  });
+
+  it("waits for its key while that rests, and finds it again afterwards (rule 11)", async () => {
+    const { clock, state, choose, turns, ticketOf } = await aBench(keysOf(1, 1));
+    state.pin("p", "A", [file]);
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+
+    expect(await choose({ objects: [file] })).toMatchObject({ kind: "exhausted", until: clock.now() + 60_000 });
+    clock.advance(60_000);
+    expect(await turns(2, { objects: [file] })).toBe("AA");
+  });
+
+  it("of a deleted key pins nothing any more", async () => {
+    const { state, turns, configure } = await aBench(keysOf(1, 1));
+    state.pin("p", "A", [file]);
+    await configure(keysOf(1, 1).filter((key) => key.id !== "A"));
+
+    expect(await turns(2, { objects: [file] })).toBe("BB");
+  });
+
+  it("is written down once, and is taken up after a restart", async () => {
+    const { clock, state } = await aBench(keysOf(1, 1));
+    state.pin("p", "B", [file]);
+    state.pin("p", "B", [file]);
+    const drained = state.drainPins(10);
+    expect(drained).toEqual([{ poolId: "p", fingerprint: file, keyId: "B", at: clock.now() }]);
+    expect(state.drainPins(10)).toEqual([]);
+
+    const restarted = new MemoryState({ clock });
+    await restarted.configure("p", keysOf(1, 1), aPolicy());
+    expect(restarted.hasPins).toBe(false);
+    restarted.restorePins(drained);
+
+    expect(await restarted.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });
+  });
+});
+
 describe("a model's own rest", () => {
   it("keeps the key for other models, and shares follow what is available for each", async () => {
     const { state, key, turns } = await aBench(keysOf(1, 1), { cooldownScope: "model" });

@@ -6,6 +6,7 @@ import type {
   KeySnapshot,
   KeyState,
   PassedOver,
+  Pin,
   Question,
   RestoredBinding,
   SessionRef,
@@ -18,13 +19,15 @@ import { BindingTable } from "../rules/binding-table.ts";
 import { afterFailure, afterReset, afterSuccess, type Failure, type Health, restoreHealth } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { type Condition, type KeyCell, markOf } from "./key-cell.ts";
+import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
 
 export interface MemoryStateOptions {
   readonly clock: Clock;
   /** Bindings held at the most, over all pools; default 1,000,000 (some 40 MB once they are there). */
   readonly maxBindings?: number;
+  /** Objects remembered at the most, over all pools; default 500,000. */
+  readonly maxPins?: number;
 }
 
 type Reason = Omit<StatusReason, "at">;
@@ -41,12 +44,16 @@ export class MemoryState implements SharedState {
   readonly #pools = new Map<string, PoolCells>();
   /** Who a slot belongs to; a slot whose bindings were ended all at once belongs to nobody. */
   readonly #owners = new Map<number, { readonly cell: KeyCell; readonly pool: PoolCells }>();
+  readonly #pins: BindingTable;
+  readonly #pinOwners = new Map<number, { readonly cell: KeyCell; readonly pool: PoolCells }>();
+  #newPins: Pin[] = [];
   readonly #touched = new Map<string, { touched: TouchedSession; slot: number }>();
   #nextSlot = 0;
 
   constructor(options: MemoryStateOptions) {
     this.#clock = options.clock;
     this.#bindings = new BindingTable(options.maxBindings ?? 1_000_000);
+    this.#pins = new BindingTable(options.maxPins ?? 500_000);
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
@@ -58,11 +65,11 @@ export class MemoryState implements SharedState {
       if (cell !== undefined && cell.entry.secretVersion !== entry.secretVersion) clear(cell);
       if (cell !== undefined && cell.entry.enabled && !entry.enabled) this.#endBindings(cell, pool);
     }
-    for (const cell of pool.configure(keys, now)) this.#owners.delete(cell.slot);
+    for (const cell of pool.configure(keys, now)) this.#disown(cell);
   }
 
   async remove(poolId: string): Promise<void> {
-    for (const cell of this.#pools.get(poolId)?.cells ?? []) this.#owners.delete(cell.slot);
+    for (const cell of this.#pools.get(poolId)?.cells ?? []) this.#disown(cell);
     this.#pools.delete(poolId);
   }
 
@@ -70,7 +77,8 @@ export class MemoryState implements SharedState {
     const now = this.#clock.now();
     const pool = this.#pool(poolId);
     pool.wake(now);
-    if (question.pinnedTo !== undefined) return choosePinned(poolId, pool, question.pinnedTo, question, now);
+    const pinnedTo = question.pinnedTo ?? this.#keyOfObjects(pool, question.objects, now);
+    if (pinnedTo !== undefined) return choosePinned(poolId, pool, pinnedTo, question, now);
 
     const bound = this.#bound(pool, question, now);
     if (bound !== undefined && bound.because === undefined) {
@@ -160,6 +168,21 @@ export class MemoryState implements SharedState {
     return this.#bindings.end(session);
   }
 
+  pin(poolId: string, keyId: string, objects: readonly Fingerprint[]): void {
+    const cell = this.#pools.get(poolId)?.cell(keyId);
+    if (cell === undefined) return;
+    const at = this.#clock.now();
+    for (const fingerprint of objects) {
+      if (this.#pins.peek(fingerprint) === cell.pinSlot) continue;
+      this.#pins.bind(fingerprint, cell.pinSlot, at);
+      if (this.#newPins.length < newPinsHeld) this.#newPins.push({ poolId, fingerprint, keyId, at });
+    }
+  }
+
+  get hasPins(): boolean {
+    return this.#pins.size > 0;
+  }
+
   async sweepIdle(): Promise<number> {
     const now = this.#clock.now();
     return this.#bindings.endWhere((slot, usedAt) => {
@@ -197,6 +220,10 @@ export class MemoryState implements SharedState {
     return drained;
   }
 
+  drainPins(limit: number): readonly Pin[] {
+    return this.#newPins.splice(0, limit);
+  }
+
   restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void {
     const pool = this.#pools.get(poolId);
     const cell = pool?.cell(keyId);
@@ -218,10 +245,35 @@ export class MemoryState implements SharedState {
     }
   }
 
+  restorePins(pins: readonly Pin[]): void {
+    for (const pin of pins) {
+      const cell = this.#pools.get(pin.poolId)?.cell(pin.keyId);
+      if (cell !== undefined) this.#pins.bind(pin.fingerprint, cell.pinSlot, pin.at);
+    }
+  }
+
   #newPool(poolId: string, policy: StatePolicy): PoolCells {
-    const pool: PoolCells = new PoolCells(policy, (cell) => this.#newSlot(cell, pool));
+    const pool: PoolCells = new PoolCells(policy, (entry, position) => {
+      const cell = new KeyCell(entry, position, this.#nextSlot++);
+      this.#owners.set(cell.slot, { cell, pool });
+      this.#pinOwners.set(cell.pinSlot, { cell, pool });
+      return cell;
+    });
     this.#pools.set(poolId, pool);
     return pool;
+  }
+
+  #disown(cell: KeyCell): void {
+    this.#owners.delete(cell.slot);
+    this.#pinOwners.delete(cell.pinSlot);
+  }
+
+  #keyOfObjects(pool: PoolCells, objects: Question["objects"], now: EpochMs): string | undefined {
+    for (const object of objects ?? []) {
+      const owner = this.#pinOwners.get(this.#pins.use(object, now, Number.POSITIVE_INFINITY));
+      if (owner?.pool === pool) return owner.cell.entry.id;
+    }
+    return undefined;
   }
 
   #newSlot(cell: KeyCell, pool: PoolCells): number {
@@ -290,6 +342,8 @@ export class MemoryState implements SharedState {
   }
 }
 
+/** Pins that wait to be written down; the store is away if there are ever so many, and the oldest ones suffice then. */
+const newPinsHeld = 100_000;
 const noHealth: Health = { failures: 0, cooldowns: 0, failuresSeen: 0, cooledAt: 0, coolUntil: 0, wait: "ladder" };
 
 function clear(cell: KeyCell): void {

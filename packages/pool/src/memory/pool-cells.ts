@@ -3,7 +3,7 @@ import { healthy, isCooling, rebaseOnClock } from "../rules/cooldown.ts";
 import { DeadlineHeap } from "../rules/deadline-heap.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { Wheel, type WheelPlace } from "../rules/wheel.ts";
-import { KeyCell } from "./key-cell.ts";
+import type { KeyCell } from "./key-cell.ts";
 
 const passedOverShown = 8;
 
@@ -15,7 +15,7 @@ const passedOverShown = 8;
  */
 export class PoolCells {
   policy: StatePolicy;
-  readonly #newSlot: (cell: KeyCell) => number;
+  readonly #admit: (entry: KeyEntry, position: number) => KeyCell;
   #cells: KeyCell[] = [];
   readonly #byId = new Map<string, KeyCell>();
   #wheel = new Wheel([]);
@@ -24,9 +24,10 @@ export class PoolCells {
   readonly #deadlines = new DeadlineHeap<KeyCell>();
   #latest: EpochMs = 0;
 
-  constructor(policy: StatePolicy, newSlot: (cell: KeyCell) => number) {
+  /** @param admit makes the cell of a key that was not here before */
+  constructor(policy: StatePolicy, admit: (entry: KeyEntry, position: number) => KeyCell) {
     this.policy = policy;
-    this.#newSlot = newSlot;
+    this.#admit = admit;
   }
 
   get cells(): readonly KeyCell[] {
@@ -133,8 +134,7 @@ export class PoolCells {
   #take(entry: KeyEntry, position: number): KeyCell {
     const known = this.#byId.get(entry.id);
     if (known === undefined) {
-      const cell = new KeyCell(entry, position, 0);
-      cell.slot = this.#newSlot(cell);
+      const cell = this.#admit(entry, position);
       this.#byId.set(entry.id, cell);
       return cell;
     }

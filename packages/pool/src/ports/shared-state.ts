@@ -35,8 +35,10 @@ export interface Question {
    * `binds` are those under which later turns will look for this one.
    */
   readonly conversation?: { readonly lookups: readonly Fingerprint[]; readonly binds: readonly Fingerprint[] };
-  /** The only key that can serve (it made an object that the request names). */
+  /** The only key that can serve. */
   readonly pinnedTo?: string;
+  /** Objects that the request names: the first that is known pins it to the key that made the object. */
+  readonly objects?: readonly Fingerprint[];
   /** The model or endpoint, for rests that are a model's own. */
   readonly model?: string;
   /** Keys that this request has tried. */
@@ -134,6 +136,14 @@ export interface RestoredBinding {
   readonly lastUsedAt: EpochMs;
 }
 
+/** An object that a provider keeps for the key that made it. */
+export interface Pin {
+  readonly poolId: string;
+  readonly fingerprint: Fingerprint;
+  readonly keyId: string;
+  readonly at: EpochMs;
+}
+
 /** The pool's rules as the state needs them. */
 export interface StatePolicy {
   readonly cooldown: CooldownPolicy;
@@ -172,6 +182,10 @@ export interface SharedState {
   endSession(poolId: string, session: Fingerprint): Promise<boolean>;
   /** Lets go of bindings that idled out, which end by themselves; for memory's sake, once a minute or so. */
   sweepIdle(): Promise<number>;
+  /** Remembers that these objects were made under the key; they outlive its cooldowns, not its deletion. */
+  pin(poolId: string, keyId: string, objects: readonly Fingerprint[]): void;
+  /** Whether any object is remembered at all: without one a request need not be searched for names. */
+  readonly hasPins: boolean;
   /** The next `count` turns of the wheel as key ids, taking none. */
   preview(poolId: string, count: number): Promise<readonly string[]>;
   snapshot(poolId: string): Promise<readonly KeySnapshot[]>;
@@ -181,7 +195,10 @@ export interface SharedState {
    * answers that many.
    */
   drainTouchedSessions(limit: number): readonly TouchedSession[];
+  /** Pins made since the last call, at most `limit`. */
+  drainPins(limit: number): readonly Pin[];
   /** Takes up stored state; before the first request. */
   restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void;
   restoreBindings(bindings: readonly RestoredBinding[]): void;
+  restorePins(pins: readonly Pin[]): void;
 }

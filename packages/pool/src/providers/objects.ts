@@ -1,0 +1,124 @@
+/**
+ * Objects that a provider keeps for the key that made them: files, batches, stored responses, caches, threads … A later call
+ * that names one must go to that key: another key's answer would be "no such file".
+ *
+ * Nothing here knows which ids exist. It tells which texts of a request may name an object and which ids an answer shows to
+ * exist; whoever remembers the second looks the first up. An id counts by its last segment, since the same object is named
+ * `files/abc`, `https://…/v1beta/files/abc` and `abc`.
+ *
+ * @see contract §2 "A resource made under one key …", §4 rule 11; reference "Stateful resources that pin a key"
+ */
+
+const shortestId = 6;
+const longestId = 256;
+/** A request that names more objects than this is looked at no further. */
+const mostNamed = 64;
+/** A list of more than this many objects is remembered only so far. */
+const mostShown = 1_000;
+
+/** Endpoints that keep nothing: what they answer has an id that no later call names. */
+const keepsNothing =
+  /\/(chat\/completions|completions|embeddings|messages|messages\/count_tokens|moderations|images\/[a-z]+|audio\/[a-z]+|rerank|ocr|fim\/completions|models(\/[^/:]*)?|api\/(chat|generate|tags))$/;
+/** Gemini's calls on a model; those that run long answer with an operation to be asked for later. */
+const keepsNothingAction =
+  /:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/;
+
+/** Fields, anywhere in a body, whose value is the id of a stored object. */
+const idField =
+  /"(?:previous_response_id|conversation|conversation_id|previous_interaction_id|file_id|input_file_id|training_file|validation_file|container|container_id|assistant_id|thread_id|batch_id|upload_id|vector_store_id|skill_id|agent_id|fileUri|file_uri|cachedContent|cached_content)"\s*:\s*(?:\{\s*"id"\s*:\s*)?"([^"\\]{6,256})"/g;
+const idListField = /"(?:file_ids|vector_store_ids|part_ids)"\s*:\s*\[([^\]]{0,16384})\]/g;
+const quoted = /"([^"\\]{6,256})"/g;
+
+/** Fields of an answer that name an object beside the answer's own id. */
+const furtherIds = ["output_file_id", "error_file_id", "last_response_id", "vector_store_id", "result_file_id"];
+
+/**
+ * The ids that a request's path may name.
+ *
+ * @param path at the provider, without the query
+ */
+export function objectsInPath(path: string): string[] {
+  const ids: string[] = [];
+  for (const segment of path.split("/")) {
+    const id = segment.split(":", 1)[0] ?? "";
+    // Words of the API ("completions", "v1beta") are no ids; one too many looked up costs nothing but the look-up.
+    if (isId(id) && /[0-9_-]/.test(id) && !/^v\d/.test(id)) ids.push(id);
+  }
+  return ids;
+}
+
+/**
+ * The ids that a request's JSON body names, those that continue something stored first.
+ *
+ * @param text the body; it may be read as Latin-1, since ids are ASCII
+ */
+export function objectsInBody(text: string): string[] {
+  const ids = new Set<string>();
+  for (const [, value = ""] of text.matchAll(idField)) {
+    if (ids.size >= mostNamed) break;
+    addId(ids, value);
+  }
+  for (const [, list = ""] of text.matchAll(idListField)) {
+    for (const [, value = ""] of list.matchAll(quoted)) {
+      if (ids.size >= mostNamed) break;
+      addId(ids, value);
+    }
+  }
+  return [...ids];
+}
+
+/**
+ * Whether the answer to a request may show objects that later calls can name.
+ *
+ * @param stores whether the request asks for its result to be kept (`store: true`), which makes any endpoint count
+ */
+export function mayShowObjects(method: string, path: string, stores: boolean): boolean {
+  if (method !== "POST" && method !== "GET" && method !== "PUT") return false;
+  if (stores) return true;
+  return !keepsNothing.test(path) && !keepsNothingAction.test(path);
+}
+
+/**
+ * The ids of the objects that an answer shows: the one it is about, or those it lists.
+ *
+ * @param answer the parsed JSON body, or the data of a stream's event
+ */
+export function objectsShown(answer: unknown): string[] {
+  const ids = new Set<string>();
+  for (const each of [answer, field(answer, "response"), field(answer, "file"), field(answer, "thread")])
+    collect(ids, each);
+  if (isObject(answer)) {
+    for (const value of Object.values(answer)) {
+      if (!Array.isArray(value)) continue;
+      for (const item of value as unknown[]) if (ids.size < mostShown) collect(ids, item);
+    }
+  }
+  return [...ids];
+}
+
+function collect(ids: Set<string>, value: unknown): void {
+  if (!isObject(value)) return;
+  addId(ids, field(value, "id"));
+  const name = field(value, "name");
+  // Gemini names its objects by path; elsewhere a name is a word for people.
+  if (typeof name === "string" && name.includes("/")) addId(ids, name);
+  for (const further of furtherIds) addId(ids, field(value, further));
+}
+
+function addId(ids: Set<string>, value: unknown): void {
+  if (typeof value !== "string") return;
+  const id = (value.slice(value.lastIndexOf("/") + 1).split("?", 1)[0] ?? "").split(":", 1)[0] ?? "";
+  if (isId(id)) ids.add(id);
+}
+
+function isId(text: string): boolean {
+  return text.length >= shortestId && text.length <= longestId && /^[\w.-]+$/.test(text);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function field(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
