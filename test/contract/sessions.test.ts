@@ -93,6 +93,19 @@ describe("contract: session carriers", () => {
     expect(seen[1]).not.toBe(seen[0]);
   });
 
+  it("names a session of another carrier by an id of its own, by which it can be ended", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+    const headers = { "x-session-id": "a-value-that-may-be-personal" };
+    const first = await pool.send({ headers });
+    await first.arrayBuffer();
+    const id = first.headers.get("x-keywheel-session") ?? "";
+
+    await gateway.api("DELETE", `/sessions/${id}`);
+
+    expect(id).toMatch(/^ses_/);
+    expect(pool.provider.picks() + (await pool.turns(1, { headers }))).toBe("AB");
+  });
+
   it("keeps the sessions of two providers apart", async () => {
     await using one = await poolOf(gateway, { weights: [1, 1] });
     await using two = await poolOf(gateway, { weights: [1, 1] });
@@ -142,6 +155,34 @@ describe("contract: what was made under one key goes back to that key", () => {
 
     expect([response.status, response.headers.get("x-keywheel-error")]).toEqual([429, "pool_exhausted"]);
     expect(pool.provider.requests).toHaveLength(0);
+  });
+
+  it("finds a Gemini file in the body of a later call", async () => {
+    await using pool = await poolOf(gateway, { kind: "gemini", weights: [1, 1, 1] });
+    const made = await pool.send({
+      path: "/upload/v1beta/files",
+      headers: { "content-type": "text/plain" },
+      body: "abc",
+    });
+    const { file } = (await made.json()) as { file: { name: string; uri: string } };
+    await pool.turns(1);
+
+    const parts = [{ text: "What is this?" }, { fileData: { fileUri: file.uri, mimeType: "text/plain" } }];
+    const used = await pool.send({ body: { contents: [{ role: "user", parts }] } });
+    const read = await fetch(`${pool.baseUrl}/v1beta/${file.name}`);
+
+    expect([used.status, read.status]).toEqual([200, 200]);
+    expect(pool.provider.picks()).toBe("ABAA");
+  });
+
+  it("tells an object of nobody's from one of its own: any key may answer for it", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+
+    const response = await fetch(`${pool.baseUrl}/v1/files/file-of-somebody-else`);
+
+    expect([response.status, response.headers.has("x-keywheel-error")]).toEqual([404, false]);
+    expect(pool.provider.picks()).toMatch(/^[AB]$/);
+    expect((await gateway.keys(pool.record)).map((key) => key.status)).toEqual(["available", "available"]);
   });
 
   it("remembers it over a restart", async () => {
