@@ -6,7 +6,12 @@ import { type Flags, variableOf } from "./settings.ts";
 export interface Actions {
   readonly start: (flags: Flags) => Promise<void>;
   /** Runs a command with a way to the gateway, or to the data directory if none runs. */
-  readonly manage: (flags: Flags, command: (context: Context) => Promise<void>) => Promise<void>;
+  readonly manage: (
+    flags: Flags,
+    command: (context: Context) => Promise<void>,
+    /** `creates`: makes a data directory if there is none. */
+    options?: { readonly creates?: boolean },
+  ) => Promise<void>;
   /** The same until it is interrupted. */
   readonly watch: (flags: Flags, command: (context: Context, signal: AbortSignal) => Promise<void>) => Promise<void>;
   readonly version: (flags: Flags) => void;

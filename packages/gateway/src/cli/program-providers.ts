@@ -10,8 +10,10 @@ export function addProviderCommands(program: Command, actions: Actions): void {
 
   const add = managing(provider.command("add <preset-or-name>").description("add a provider, known or of your own"));
   withFields(add).action((name: string, flags: Given) =>
-    actions.manage(flags, async (context) =>
-      (await import("./commands/provider.ts")).addProvider(context, name, flags),
+    actions.manage(
+      flags,
+      async (context) => (await import("./commands/provider.ts")).addProvider(context, name, flags),
+      { creates: true },
     ),
   );
   example(add, [
@@ -21,7 +23,9 @@ export function addProviderCommands(program: Command, actions: Actions): void {
   ]);
 
   managing(provider.command("presets").description("list the providers that are known")).action((flags: Flags) =>
-    actions.manage(flags, async (context) => (await import("./commands/provider.ts")).listPresets(context)),
+    actions.manage(flags, async (context) => (await import("./commands/provider.ts")).listPresets(context), {
+      creates: true,
+    }),
   );
   managing(provider.command("list").description("list the providers")).action((flags: Flags) =>
     actions.manage(flags, async (context) => (await import("./commands/provider.ts")).listProviders(context)),

@@ -91,7 +91,11 @@ function addTokenCommands(program: Command, actions: Actions): void {
   const create = managing(token.command("create <name>").description("make a token; it is shown once"))
     .addOption(repeatable("--provider <slug>", "limit it to this provider; may be repeated"))
     .action((name: string, flags: Flags & { readonly provider?: readonly string[] }) =>
-      actions.manage(flags, async (context) => (await import("./commands/token.ts")).createToken(context, name, flags)),
+      actions.manage(
+        flags,
+        async (context) => (await import("./commands/token.ts")).createToken(context, name, flags),
+        { creates: true },
+      ),
     );
   example(create, [
     ["keywheel token create laptop", "for all providers"],

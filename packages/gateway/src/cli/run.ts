@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { isKeywheelError } from "@keywheel/pool";
 import { Redactor } from "../telemetry/redactor.ts";
 import { Refusal } from "./client/api-client.ts";
-import { explain } from "./client/explain.ts";
+import { explain, finish } from "./client/explain.ts";
 import { CommandError, done } from "./exit.ts";
 import { buildProgram } from "./program.ts";
 import type { Actions } from "./program-parts.ts";
@@ -38,10 +38,11 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
 function actionsFor(terminal: Terminal): Actions {
   return {
     start: async (flags) => (await import("./start.ts")).start(flags, terminal),
-    manage: async (flags, command) => {
+    manage: async (flags, command, { creates = false } = {}) => {
       const { connect } = await import("./client/connect.ts");
       const { readConnection } = await import("./connection.ts");
-      const client = await connect(readConnection(flags, terminal.environment));
+      const { environment } = terminal;
+      const client = await connect({ connection: readConnection(flags, environment), environment, creates });
       try {
         await command({ client, terminal, json: flags["json"] === true });
       } finally {
@@ -78,7 +79,7 @@ function report(error: unknown, words: readonly string[], terminal: Terminal): n
 
 function commandErrorOf(error: unknown): { readonly exitCode: number; readonly message: string } {
   if (error instanceof CommandError) return error;
-  if (isKeywheelError(error)) return { exitCode: 1, message: `${error.message}. ${error.hint}` };
+  if (isKeywheelError(error)) return { exitCode: 1, message: `${finish(error.message)}\n${error.hint}` };
   const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { exitCode: 1, message: `Something went wrong inside keywheel.\n${shown}` };
 }

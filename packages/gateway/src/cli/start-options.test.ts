@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { shortestAdminToken } from "../control-plane/auth.ts";
 import { defaultDataDir } from "./data-dir.ts";
 import { CommandError } from "./exit.ts";
 import { readStartOptions } from "./start-options.ts";
+import { shortestToken } from "./values.ts";
 
 const home = { HOME: "/home/someone" };
 
@@ -53,9 +55,9 @@ it("lets a flag switch off what a variable switches on", () => {
 });
 
 it("joins repeated flags and commas", () => {
-  const options = readStartOptions({ allowHost: ["gw.example.com", "[::1], OTHER.example"] }, home);
+  const options = readStartOptions({ allowHost: ["gw.example.com:8443", "[::1], OTHER.example"] }, home);
 
-  expect(options.allowHost).toEqual(["gw.example.com", "::1", "other.example"]);
+  expect(options.allowHost).toEqual(["gw.example.com:8443", "::1", "other.example"]);
 });
 
 describe("says what is wrong, by the name that was used", () => {
@@ -72,13 +74,15 @@ describe("says what is wrong, by the name that was used", () => {
     [{}, { KEYWHEEL_REQUIRE_TOKEN: "maybe" }, "Expected `KEYWHEEL_REQUIRE_TOKEN` to be one of 1, true, yes, on"],
     [{ allowOrigin: ["https://a.example/x"] }, {}, "Expected `--allow-origin` to be an origin such as"],
     [{ allowOrigin: ["*"] }, {}, "Expected `--allow-origin` to be an origin such as"],
-    [{ allowHost: ["a.example:80"] }, {}, "Expected `--allow-host` to be an IP address or a host name"],
+    [{ allowHost: ["http://a.example"] }, {}, "Expected `--allow-host` to be an IP address or a host name"],
+    [{ allowHost: ["a.example:0"] }, {}, "Expected `--allow-host` to be a host name with a port from 1 to 65535"],
     [{ dataDir: "" }, {}, "Expected `--data-dir` to be a path"],
     [{ envFile: "/nowhere/.env" }, {}, 'Expected `--env-file` to be a file that exists, got "/nowhere/.env".'],
     [{ redisUrl: "redis://x" }, {}, "Expected `--redis-url` to be absent: this version serves one machine"],
     [{ databaseUrl: "postgres://x" }, {}, "this version serves one machine from the embedded database"],
     [{}, { KEYWHEEL_MASTER_KEY: "c2hvcnQ=" }, "Expected `KEYWHEEL_MASTER_KEY` to be 32 bytes in base64"],
-    [{}, { KEYWHEEL_ADMIN_TOKEN: "two words" }, "Expected `KEYWHEEL_ADMIN_TOKEN` to be printable ASCII"],
+    [{}, { KEYWHEEL_ADMIN_TOKEN: "two words, long enough" }, "Expected `KEYWHEEL_ADMIN_TOKEN` to be 16 or more"],
+    [{}, { KEYWHEEL_ADMIN_TOKEN: "short" }, "Expected `KEYWHEEL_ADMIN_TOKEN` to be 16 or more"],
   ])("%j %j", (flags, environment, message) => {
     const error = refusal(flags, environment);
 
@@ -101,4 +105,8 @@ describe("says what is wrong, by the name that was used", () => {
 
 it("accepts the embedded database by its name", () => {
   expect(readStartOptions({ databaseUrl: "sqlite" }, home).databaseUrl).toBe("sqlite");
+});
+
+it("asks as much of an admin token as the control plane does", () => {
+  expect(shortestToken).toBe(shortestAdminToken);
 });

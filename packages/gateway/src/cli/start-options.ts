@@ -3,7 +3,20 @@ import { logFormats, logLevels } from "../telemetry/log.ts";
 import { defaultDataDir } from "./data-dir.ts";
 import { wrongWords } from "./exit.ts";
 import { type Environment, type Flags, readSettings, type ValuesOf } from "./settings.ts";
-import { host, integer, list, masterKey, oneOf, origin, path, seconds, token, Unfit, yesOrNo } from "./values.ts";
+import {
+  host,
+  hostAndPort,
+  integer,
+  list,
+  masterKey,
+  oneOf,
+  origin,
+  path,
+  seconds,
+  token,
+  Unfit,
+  yesOrNo,
+} from "./values.ts";
 
 /** Everything that `keywheel start` can be told. @see contract §1, §5 */
 export const startSettings = {
@@ -80,8 +93,8 @@ export const startSettings = {
   allowHost: {
     name: "allow-host",
     argument: "<name>",
-    description: "serve this `Host` as well; may be repeated",
-    parse: list(host),
+    description: "a name under which clients reach it; may be repeated",
+    parse: list(hostAndPort),
     fallback: [],
     repeatable: true,
   },

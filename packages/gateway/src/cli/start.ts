@@ -1,5 +1,90 @@
+import { rmSync } from "node:fs";
+import { createLog, type OpenLog } from "../telemetry/log.ts";
+import { Redactor } from "../telemetry/redactor.ts";
+import { bannerFor } from "./banner.ts";
+import type { Gateway } from "./serve/gateway.ts";
+import { onStopSignal } from "./serve/signals.ts";
 import type { Flags } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
+import { readStartOptions, type StartOptions } from "./start-options.ts";
+import { type Terminal, wantsColor } from "./terminal.ts";
+import { programVersion } from "./version.ts";
+
+/** What of the control plane still runs when the gateway stops may take this long; nobody waits for its end. */
+const controlMs = 2000;
+const longestDeathMs = 3000;
+
+/** Starts the gateway and serves until a signal stops it. */
 export async function start(flags: Flags, terminal: Terminal): Promise<void> {
-  throw new Error(String(flags) + String(terminal));
+  const options = readStartOptions(flags, terminal.environment);
+  const redactor = new Redactor();
+  const log = openLog(options, terminal, redactor);
+  // One that an earlier process left would tell those who wait for it of a gateway that is gone.
+  if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
+
+  const ending: Ending = { gateway: undefined };
+  dieLoudly(ending, log);
+  const { startGateway } = await import("./serve/gateway.ts");
+  const gateway = await startGateway({ options, environment: terminal.environment, log, redactor });
+  ending.gateway = gateway;
+  const stopped = onStopSignal({
+    stop: (signal) => stop(gateway, log, { signal, graceMs: options.graceSeconds * 1000 }),
+    cut: () => gateway.cut(),
+  });
+  terminal.out(bannerFor(gateway, { dataDir: options.dataDir, version: programVersion() }, terminal));
+  log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
+  if (options.open) (await import("./open-browser.ts")).openBrowser(gateway.createSignInLink(), terminal);
+  await stopped;
+}
+
+/** What has to be ended when the process must. */
+interface Ending {
+  gateway: Gateway | undefined;
+}
+
+function openLog({ logLevel, logFormat }: StartOptions, terminal: Terminal, redactor: Redactor): OpenLog {
+  const isTerminal = process.stderr.isTTY;
+  return createLog({
+    level: logLevel,
+    format: logFormat ?? (isTerminal ? "pretty" : "json"),
+    color: isTerminal && wantsColor(terminal.environment),
+    redact: redactor.redact,
+    sink: process.stderr.fd,
+  });
+}
+
+async function stop(
+  gateway: Gateway,
+  { log, flush }: OpenLog,
+  { signal, graceMs }: { readonly signal: NodeJS.Signals; readonly graceMs: number },
+): Promise<void> {
+  log.info({ signal, graceMs }, "Stopping; running responses may end");
+  const { cutOff } = await gateway.stop({ graceMs, controlMs: Math.min(controlMs, graceMs) });
+  if (cutOff > 0) log.warn({ cutOff }, "Responses were cut off because they did not end in time");
+  log.info({}, "Stopped");
+  flush();
+}
+
+/** What nobody has caught leaves the process in a state that nobody knows: it is said, and the process ends. */
+function dieLoudly(ending: Ending, { log, flush }: OpenLog): void {
+  let isDying = false;
+  const die = (error: unknown): void => {
+    log.error({ err: error }, "Keywheel ends because of a fault of its own");
+    flush();
+    if (isDying) return;
+    isDying = true;
+    // A database that hangs must not keep the process.
+    setTimeout(() => process.exit(1), longestDeathMs);
+    void saveWhatIsKnown(ending);
+  };
+  process.on("uncaughtException", die);
+  process.on("unhandledRejection", die);
+}
+
+/** What the pools know is worth a moment. */
+async function saveWhatIsKnown({ gateway }: Ending): Promise<void> {
+  try {
+    await gateway?.stop({ graceMs: 0, controlMs: 0 });
+  } finally {
+    process.exit(1);
+  }
 }

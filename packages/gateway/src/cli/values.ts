@@ -81,6 +81,17 @@ export function host(text: string): string {
   return bare;
 }
 
+/** A host with or without a port; with one, that port alone is meant. */
+export function hostAndPort(text: string): string {
+  const match = /^(\[.*\]|[^:]*):(\d+)$/.exec(text.trim());
+  if (match === null) return host(text);
+  const [, name = "", port = ""] = match;
+  if (Number(port) < 1 || Number(port) > 65_535)
+    throw new Unfit("a host name with a port from 1 to 65535, or without one");
+  const bare = host(name);
+  return `${bare.includes(":") ? `[${bare}]` : bare}:${port}`;
+}
+
 /** What a browser sends as `Origin`: scheme, host and port, nothing behind. */
 export function origin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -102,10 +113,19 @@ export function address(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** What can stand in an HTTP header as a token. */
+/** The fewest characters of an admin token; the control plane holds to the same. */
+export const shortestToken = 16;
+
+/** What can stand in an HTTP header as a token, and cannot be guessed by trying. */
 export function token(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text.trim())) throw new Unfit("printable ASCII without white space");
-  return text.trim();
+  const value = text.trim();
+  const fits = /^[\x21-\x7e]+$/.test(value) && value.length >= shortestToken;
+  if (!fits) {
+    throw new Unfit(
+      `${shortestToken} or more characters of ASCII without white space (openssl rand -hex 24 makes some)`,
+    );
+  }
+  return value;
 }
 
 /** 32 bytes in base64, with or without padding, either alphabet. */

@@ -31,6 +31,7 @@ function sentenceOf({ path, message }: { readonly path: string; readonly message
   return named === message ? `${flagOf(path)}: ${message}` : named;
 }
 
-function finish(sentence: string): string {
+/** A sentence with its end. */
+export function finish(sentence: string): string {
   return /[.!?…:]$/.test(sentence) ? sentence : `${sentence}.`;
 }

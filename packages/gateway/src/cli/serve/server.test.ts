@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp, type ServerResponse } fro
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { isControlPath, type Rooms, type RunningServer, startServer } from "./server.ts";
+import { type Rooms, type RunningServer, startServer } from "./server.ts";
 
 const open: RunningServer[] = [];
 
@@ -22,25 +22,6 @@ async function aServer(rooms: Partial<Rooms> = {}, port = 0): Promise<RunningSer
   open.push(server);
   return server;
 }
-
-describe("the first segment decides", () => {
-  it.each([
-    ["/", true],
-    ["/?a=b", true],
-    ["/ui/settings", true],
-    ["/api", true],
-    ["/healthz?x", true],
-    ["/readyz", true],
-    ["/metrics", true],
-    ["/openai/api/ui", false],
-    ["/apiary", false],
-    ["/%61pi", false],
-    ["*", false],
-    ["http://elsewhere/api", false],
-  ])("%s", (url, expected) => {
-    expect(isControlPath(url)).toBe(expected);
-  });
-});
 
 it("says in a sentence that a port is taken", async () => {
   const taken = createServer().listen(0, "127.0.0.1");

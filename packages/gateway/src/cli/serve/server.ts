@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { isControlPath } from "../../control-plane/doors.ts";
 import { failed } from "../exit.ts";
 import { answerClientError, answerConnect, answerUpgrade } from "./raw-answers.ts";
 
@@ -39,17 +40,6 @@ export interface Patience {
   readonly graceMs: number;
   /** For those of the control plane, of which a page's event stream would never end. */
   readonly controlMs: number;
-}
-
-/** First segments of the paths that belong to the control plane; all others are slugs. */
-const controlSegments: ReadonlySet<string> = new Set(["", "api", "ui", "healthz", "readyz", "metrics", "favicon.ico"]);
-
-/** Whether a request is the control plane's, by the first segment of its path as it stands, escapes included. */
-export function isControlPath(url: string): boolean {
-  // `http://elsewhere/api` and `*` are targets of proxies and servers, not paths.
-  if (!url.startsWith("/")) return false;
-  const end = url.slice(1).search(/[/?#]/);
-  return controlSegments.has(end < 0 ? url.slice(1) : url.slice(1, end + 1));
 }
 
 /** @throws CommandError (1) if the address cannot be had */

@@ -1,0 +1,66 @@
+import { createLog } from "../../telemetry/log.ts";
+import { Redactor } from "../../telemetry/redactor.ts";
+import type { Connection } from "../connection.ts";
+import { openControlPlane } from "../serve/control-plane.ts";
+import { openCore } from "../serve/core.ts";
+import { createKeyTest } from "../serve/test-key.ts";
+import type { Environment } from "../settings.ts";
+import { programVersion } from "../version.ts";
+import type { Transport } from "./api-client.ts";
+
+/**
+ * The control plane in this process, on a data directory that no gateway has: what can be managed while a gateway runs can
+ * be managed before it is started.
+ *
+ * @throws KeywheelError if the data directory cannot be used
+ */
+export async function createOfflineTransport(connection: Connection, environment: Environment): Promise<Transport> {
+  const redactor = new Redactor();
+  const { log, flush } = createLog({
+    level: "warn",
+    format: "pretty",
+    color: false,
+    redact: redactor.redact,
+    sink: process.stderr.fd,
+  });
+  const core = await openCore({
+    ...connection,
+    environment,
+    // Left to the first start, which shows it.
+    makesAdminToken: false,
+    requireToken: false,
+    boundToLoopback: true,
+    log,
+    redactor,
+  });
+  const { test, close: closeTest } = createKeyTest(core);
+  const app = await openControlPlane({
+    core,
+    info: {
+      version: programVersion(),
+      startedAt: core.clock.now(),
+      urls: () => [],
+      masterKeyOk: () => core.store.masterKeyMatches,
+    },
+    testKey: test,
+    log,
+  });
+
+  return {
+    where: connection.dataDir,
+    url: undefined,
+    send: async (method, path, body) => {
+      const response = await app.request(path, {
+        method,
+        headers: { authorization: `Bearer ${core.store.operatorToken}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: await response.text() };
+    },
+    close: async () => {
+      await closeTest();
+      await core.close();
+      flush();
+    },
+  };
+}

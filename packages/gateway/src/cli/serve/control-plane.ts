@@ -1,0 +1,30 @@
+import type { ControlApp, GatewayInfo } from "../../control-plane/app.ts";
+import type { KeyTestResult } from "../../contract/key.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Core } from "./core.ts";
+
+export interface ControlPlaneParts {
+  readonly core: Core;
+  readonly info: GatewayInfo;
+  readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  readonly notReady?: () => string | undefined;
+  readonly log: Log;
+}
+
+/** The control plane over a data directory. Loaded when it is first needed: its schemas take their time. */
+export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlApp> {
+  const { core, info, testKey, notReady, log } = parts;
+  const { createControlPlane } = await import("../../control-plane/app.ts");
+  return createControlPlane({
+    catalog: core.catalog,
+    store: core.store,
+    auth: core.auth,
+    events: core.events,
+    clock: core.clock,
+    info,
+    testKey,
+    flushSessions: async () => void (await core.sessions.flush()),
+    ...(notReady === undefined ? {} : { notReady }),
+    onError: (error, request) => log.error({ err: error, ...request }, "A call of the control plane failed"),
+  });
+}

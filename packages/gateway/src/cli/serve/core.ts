@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { EnvironmentReader } from "../../catalog/environment.ts";
+import type { AdminAuth } from "../../control-plane/auth.ts";
+import type { EventHub } from "../../control-plane/event-hub.ts";
+import type { StoreJournal } from "../../store/journal.ts";
+import type { OpenedStore } from "../../store/store.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Redactor } from "../../telemetry/redactor.ts";
+import type { Environment } from "../settings.ts";
+import { SessionWriter } from "./session-writer.ts";
+
+export interface CoreOptions {
+  readonly dataDir: string;
+  readonly masterKey: string | undefined;
+  readonly adminToken: string | undefined;
+  /** Whether an admin token is made if there is none. */
+  readonly makesAdminToken: boolean;
+  readonly envFile: string | undefined;
+  readonly environment: Environment;
+  readonly requireToken: boolean;
+  readonly boundToLoopback: boolean;
+  readonly allowPrivateMetadata: boolean;
+  readonly log: Log;
+  readonly redactor: Redactor;
+}
+
+/** A data directory in the hands of this process: everything but the doors and the planes behind them. */
+export interface Core {
+  readonly clock: Clock;
+  readonly store: OpenedStore;
+  readonly journal: StoreJournal;
+  readonly state: MemoryState;
+  readonly catalog: Catalog;
+  readonly events: EventHub;
+  readonly auth: AdminAuth;
+  readonly sessions: SessionWriter;
+  /** The admin token, if it was made now: shown this once. */
+  readonly madeToken: Secret | undefined;
+  /** Tells whoever wants to know what happened in a pool. Never throws. */
+  readonly tell: (event: PoolEvent) => void;
+  readonly onPoolEvent: (listener: (event: PoolEvent) => void) => void;
+  /** Writes down what is left, gives up the data directory. May be called twice. */
+  readonly close: () => Promise<void>;
+}
+
+const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+/**
+ * Takes a data directory and takes up what lies in it.
+ *
+ * @throws KeywheelError conflict if another process has it, and whatever the store and the admin token are refused with
+ */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { dataDir, masterKey, adminToken, redactor } = options;
+  redactor.learn([masterKey, adminToken].filter((value) => value !== undefined));
+  const { openStore } = await import("../../store/open-store.ts");
+  // The database opens in its own thread, while this one loads what comes next.
+  const opening = openStore({ dataDir, masterKey });
+  opening.catch(() => {});
+  const parts = await loadParts();
+  const store = await opening;
+  try {
+    return await joinCore(store, parts, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function loadParts() {
+  const [catalog, environment, auth, hub, journal] = await Promise.all([
+    import("../../catalog/catalog.ts"),
+    import("../../catalog/environment.ts"),
+    import("../../control-plane/auth.ts"),
+    import("../../control-plane/event-hub.ts"),
+    import("../../store/journal.ts"),
+  ]);
+  return { ...catalog, ...environment, ...auth, ...hub, ...journal };
+}
+
+async function joinCore(
+  store: OpenedStore,
+  parts: Awaited<ReturnType<typeof loadParts>>,
+  options: CoreOptions,
+): Promise<Core> {
+  const { log, redactor } = options;
+  const clock = systemClock;
+  redactor.learn([store.operatorToken]);
+  const events = new parts.EventHub({ clock });
+  const state = new MemoryState({ clock });
+  const journal = new parts.StoreJournal({ store, onTrouble: (trouble) => tellTrouble(log, "key states", trouble) });
+  const listeners: ((event: PoolEvent) => void)[] = [(event) => events.publish(event)];
+  const tell = (event: PoolEvent): void => {
+    for (const listener of listeners) listener(event);
+  };
+  const environment = openEnvironment(parts.Environment, options);
+
+  const catalog = await parts.Catalog.open({
+    stored: await store.load(),
+    store,
+    state,
+    createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
+    clock,
+    environment,
+    events: events.publish,
+    random: randomBytes,
+    learnSecrets: (values) => redactor.learn(values),
+    requireToken: options.requireToken,
+    boundToLoopback: options.boundToLoopback,
+    allowPrivateMetadata: options.allowPrivateMetadata,
+    warn: (message, error) => log.warn({ err: error }, message),
+  });
+  // First, so that whoever is told after it finds the catalog in step.
+  listeners.unshift((event) => catalog.observe(event));
+
+  const { auth, madeToken } = await parts.AdminAuth.open({
+    store,
+    clock,
+    environmentToken: options.adminToken,
+    operatorToken: new Secret(store.operatorToken),
+    makeToken: options.makesAdminToken,
+    warn: (message, error) => log.warn({ err: error }, message),
+  });
+  if (madeToken !== undefined) redactor.learn([madeToken]);
+  const sessions = new SessionWriter({
+    state,
+    store,
+    onTrouble: (error) =>
+      tellTrouble(
+        log,
+        "sessions",
+        error === undefined ? undefined : error instanceof Error ? error.message : "unknown",
+      ),
+  });
+
+  return {
+    clock,
+    store,
+    journal,
+    state,
+    catalog,
+    events,
+    auth,
+    sessions,
+    madeToken,
+    tell,
+    onPoolEvent: (listener) => void listeners.push(listener),
+    close: async () => {
+      environment.close();
+      await sessions.flush();
+      await journal.flush();
+      await store.close();
+    },
+  };
+}
+
+function openEnvironment(
+  Reader: Awaited<ReturnType<typeof loadParts>>["Environment"],
+  { envFile, environment, log }: CoreOptions,
+): EnvironmentReader & { close(): void } {
+  // Our own secrets are no keys: a reference to one of them would send it to a provider.
+  const { KEYWHEEL_MASTER_KEY: _key, KEYWHEEL_ADMIN_TOKEN: _token, ...variables } = environment;
+  return new Reader({
+    variables,
+    warn: (message) => log.warn({}, message),
+    ...(envFile === undefined ? {} : { envFile }),
+  });
+}
+
+function tellTrouble(log: Log, what: string, trouble: string | undefined): void {
+  if (trouble === undefined) log.info({ what }, "The database takes them again");
+  else log.error({ what, trouble }, "The database cannot be written; it is tried again");
+}

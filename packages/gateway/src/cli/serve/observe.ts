@@ -1,0 +1,62 @@
+import { DataPlane } from "../../data-plane/data-plane.ts";
+import type { Upstream } from "../../data-plane/upstream.ts";
+import type { OpenLog } from "../../telemetry/log.ts";
+import { Metrics } from "../../telemetry/metrics.ts";
+import type { Redactor } from "../../telemetry/redactor.ts";
+import { logRequest } from "./access-log.ts";
+import type { Core } from "./core.ts";
+import { readKeysByStatus } from "./readings.ts";
+
+export interface ObservedParts {
+  readonly core: Core;
+  readonly upstream: Upstream;
+  readonly log: OpenLog;
+  readonly redactor: Redactor;
+  readonly version: string;
+}
+
+/** The data plane, with everybody told who wants to know what it does. */
+export function openDataPlane({ core, upstream, log: { log, isWritten }, redactor, version }: ObservedParts): {
+  readonly dataPlane: DataPlane;
+  readonly metrics: Metrics;
+} {
+  const { catalog, clock, events, store, tell } = core;
+  const metrics: Metrics = new Metrics({
+    version,
+    slugOf: (id) => catalog.providers.list().find(({ record }) => record.id === id)?.record.slug,
+    read: async () => ({
+      keys: await readKeysByStatus(catalog),
+      requestsRunning: dataPlane.running,
+      eventSubscribers: events.subscribers,
+      storeOk: store.trouble === undefined,
+    }),
+  });
+  core.onPoolEvent((event) => metrics.event(event));
+
+  const dataPlane = new DataPlane({
+    catalog,
+    upstream,
+    clock,
+    newId: createRequestIds(clock.now()),
+    redact: redactor.redact,
+    onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
+    onNotice: (poolId, code, message) => {
+      const shown = message === undefined ? undefined : redactor.redact(message);
+      tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
+    },
+    onRequest: (record) => {
+      metrics.request(record);
+      if (isWritten("info")) logRequest(log, record);
+    },
+    onFault: (what, error) => log.error({ err: error, what }, "Something went wrong inside Keywheel"),
+    version,
+  });
+  return { dataPlane, metrics };
+}
+
+/** `req_…`, growing, and not those of a former process. */
+function createRequestIds(startedAt: number): () => string {
+  const prefix = `req_${startedAt.toString(36)}`;
+  let count = 0;
+  return () => `${prefix}${(++count).toString(36).padStart(4, "0")}`;
+}
