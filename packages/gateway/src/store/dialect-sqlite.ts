@@ -53,7 +53,8 @@ class SqliteThreadDriver implements Driver {
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     // Immediate: the lock is waited for here, where the busy timeout counts. A read that turns into a write gets no wait.
-    await connection.executeQuery(CompiledQuery.raw(this.#options.readOnly ? "begin" : "begin immediate"));
+    if (connection instanceof SqliteConnection)
+      await connection.begin(this.#options.readOnly ? "begin" : "begin immediate");
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
@@ -115,6 +116,10 @@ class SqliteConnection implements DatabaseConnection, BatchingConnection {
   // oxlint-disable-next-line require-yield -- the interface asks for it; every reader of ours pages by key instead
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error("streaming is not supported: an open cursor would hold up the other statements of the thread");
+  }
+
+  async begin(sql: "begin" | "begin immediate"): Promise<void> {
+    await this.#watch(this.#thread.send({ kind: "begin", sql }));
   }
 
   async rollback(): Promise<void> {

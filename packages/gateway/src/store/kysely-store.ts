@@ -1,6 +1,7 @@
 import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
-import { isKeywheelError } from "@keywheel/pool";
+import { isKeywheelError, KeywheelError } from "@keywheel/pool";
 import { Kysely, type Transaction } from "kysely";
+import { chunksOf } from "./chunks.ts";
 import type { DatabaseEngine } from "./engine.ts";
 import * as keys from "./key-rows.ts";
 import { migrate } from "./migrations.ts";
@@ -25,7 +26,8 @@ export interface KyselyStoreOptions {
   readonly release: () => void;
 }
 
-const idleDeletedAtOnce = 2000;
+/** Sessions removed in one transaction: a tenth of a second at a million rows, so that other writes get their turn. */
+const removedAtOnce = 1000;
 const bindingsAtOnce = 10_000;
 
 /** The store over any database that kysely speaks to; what differs between them is in the engine. */
@@ -42,6 +44,7 @@ export class KyselyStore implements port.OpenedStore {
   #masterKeyMatches = false;
   #trouble: string | undefined;
   #probe: NodeJS.Timeout | undefined;
+  readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   private constructor({ engine, secrets, probeEveryMs, operatorToken, release }: KyselyStoreOptions) {
@@ -96,8 +99,9 @@ export class KyselyStore implements port.OpenedStore {
     await this.#write((trx) => providers.updateProvider(trx, this.#secrets, { id, patch }));
   }
 
-  deleteProvider(id: string): Promise<void> {
-    return this.#write((trx) => providers.deleteProvider(trx, id));
+  async deleteProvider(id: string): Promise<void> {
+    await this.#deleteSessions({ providerId: id });
+    await this.#write((trx) => providers.deleteProvider(trx, id));
   }
 
   async insertKeys(records: readonly port.KeyRecord[]): Promise<void> {
@@ -110,8 +114,9 @@ export class KyselyStore implements port.OpenedStore {
     await this.#write((trx) => keys.updateKeys(trx, this.#secrets, patches));
   }
 
-  deleteKeys(ids: readonly string[]): Promise<void> {
-    return this.#write((trx) => keys.deleteKeys(trx, ids));
+  async deleteKeys(ids: readonly string[]): Promise<void> {
+    await this.deleteSessionsOfKeys(ids);
+    await this.#write((trx) => keys.deleteKeys(trx, ids));
   }
 
   findHeld(providerId: string, values: readonly port.KeySecret[]): Promise<readonly (string | undefined)[]> {
@@ -150,18 +155,12 @@ export class KyselyStore implements port.OpenedStore {
     return this.#write((trx) => sessions.takeSessions(trx, session));
   }
 
-  deleteSessionsOfKeys(keyIds: readonly string[]): Promise<void> {
-    return this.#write((trx) => sessions.deleteSessionsOfKeys(trx, keyIds));
+  async deleteSessionsOfKeys(allKeyIds: readonly string[]): Promise<void> {
+    for (const keyIds of chunksOf(allKeyIds, 500)) await this.#deleteSessions({ keyIds });
   }
 
-  async deleteSessionsIdleSince(providerId: string, before: number): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const idle = { providerId, before, limit: idleDeletedAtOnce };
-      const deleted = await this.#write((trx) => sessions.deleteIdleSessions(trx, idle));
-      total += deleted;
-      if (deleted < idleDeletedAtOnce) return total;
-    }
+  deleteSessionsIdleSince(providerId: string, before: number): Promise<number> {
+    return this.#deleteSessions({ providerId, before });
   }
 
   async *readBindings(idleSince: (providerId: string) => number): AsyncIterable<readonly RestoredBinding[]> {
@@ -188,12 +187,24 @@ export class KyselyStore implements port.OpenedStore {
 
   close(): Promise<void> {
     clearTimeout(this.#probe);
-    // The reader first: only the last connection that may write can put the log away.
-    this.#closing ??= this.#reader
-      .destroy()
-      .then(() => this.#writer.destroy())
-      .finally(this.#release);
+    this.#closing ??= this.#close().finally(this.#release);
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    // The reader first: only the last connection that may write can put the log away.
+    await this.#reader.destroy();
+    await this.#writer.destroy();
+  }
+
+  async #deleteSessions(doomed: sessions.DoomedSessions): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const removed = await this.#write((trx) => sessions.deleteSomeSessions(trx, doomed, removedAtOnce));
+      total += removed;
+      if (removed < removedAtOnce) return total;
+    }
   }
 
   /** Where something is to be sealed and the key is wrong: it may have become right, once nothing is sealed any more. */
@@ -205,7 +216,7 @@ export class KyselyStore implements port.OpenedStore {
 
   async #write<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     try {
-      const result = await this.#writer.transaction().execute(work);
+      const result = await this.#run(() => this.#writer.transaction().execute(work));
       this.#trouble = undefined;
       return result;
     } catch (error) {
@@ -215,9 +226,21 @@ export class KyselyStore implements port.OpenedStore {
 
   async #read<T>(db: Kysely<Database>, work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
     try {
-      return await work(db);
+      return await this.#run(() => work(db));
     } catch (error) {
       throw toKeywheelError(error, this.#engine);
+    }
+  }
+
+  /** What was begun before the end is waited for, nothing is begun behind it. */
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new KeywheelError("store_unavailable", "The database is closed");
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
     }
   }
 

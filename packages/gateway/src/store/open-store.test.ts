@@ -230,6 +230,20 @@ describe("a database that cannot be used", () => {
   });
 });
 
+describe("the end of a store", () => {
+  it("comes after what was begun, and nothing is begun behind it", async () => {
+    const dataDir = aDataDir();
+    const store = await open({ dataDir });
+    await fillStore(store);
+
+    const saving = store.saveOutcomes([{ kind: "health", record: aHealthRecord() }]);
+    await store.close();
+
+    expect(await saving).toEqual([true]);
+    await expect(store.load()).rejects.toMatchObject({ code: "store_unavailable", message: "The database is closed" });
+  });
+});
+
 describe("what was stored", () => {
   it("is read whole after a restart", async () => {
     const dataDir = aDataDir();

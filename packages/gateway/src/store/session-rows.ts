@@ -1,6 +1,5 @@
 import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
 import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
-import { chunksOf } from "./chunks.ts";
 import { readVersions } from "./outcome-rows.ts";
 import { toInstant } from "./reason-columns.ts";
 import { runMany } from "./run-many.ts";
@@ -51,29 +50,22 @@ export async function takeSessions(
   }));
 }
 
-export async function deleteSessionsOfKeys(trx: Transaction<Database>, keyIds: readonly string[]): Promise<void> {
-  for (const chunk of chunksOf(keyIds, 500)) {
-    await trx.deleteFrom("sessions").where("key_id", "in", chunk).execute();
-  }
-}
+/** Which sessions are to go: those of some keys, or of a provider, all of them or those last used before an instant. */
+export type DoomedSessions =
+  | { readonly keyIds: readonly string[] }
+  | { readonly providerId: string; readonly before?: number };
 
-/** @returns how many; less than `limit` when none is left */
-export async function deleteIdleSessions(
+/** Removes `limit` of them at most. @returns how many; less than `limit` when none is left */
+export async function deleteSomeSessions(
   trx: Transaction<Database>,
-  idle: { readonly providerId: string; readonly before: number; readonly limit: number },
+  doomed: DoomedSessions,
+  limit: number,
 ): Promise<number> {
-  const { numDeletedRows } = await trx
-    .deleteFrom("sessions")
-    .where("seq", "in", (eb) =>
-      eb
-        .selectFrom("sessions")
-        .select("seq")
-        .where("provider_id", "=", idle.providerId)
-        .where("last_used_at", "<", idle.before)
-        .orderBy("last_used_at")
-        .limit(idle.limit),
-    )
-    .executeTakeFirstOrThrow();
+  let some = trx.selectFrom("sessions").select("seq").limit(limit);
+  if ("keyIds" in doomed) some = some.where("key_id", "in", doomed.keyIds);
+  else some = some.where("provider_id", "=", doomed.providerId);
+  if ("before" in doomed && doomed.before !== undefined) some = some.where("last_used_at", "<", doomed.before);
+  const { numDeletedRows } = await trx.deleteFrom("sessions").where("seq", "in", some).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
 

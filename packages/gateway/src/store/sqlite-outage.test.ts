@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -53,6 +53,25 @@ describe("while the database cannot be written", () => {
 
     await store.insertToken(aTokenRecord());
     expect(store.trouble).toBeUndefined();
+  });
+});
+
+describe("while the database is not where it was", () => {
+  it("writes are refused rather than lost with the old file, and go on once it is back", async () => {
+    const dataDir = aDataDir();
+    const file = join(dataDir, "keywheel.db");
+    const store = await open({ dataDir });
+    renameSync(file, `${file}.away`);
+
+    await expect(store.insertToken(aTokenRecord())).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: `${file} cannot be opened`,
+    });
+    expect(existsSync(file)).toBe(false);
+    renameSync(`${file}.away`, file);
+
+    await store.insertToken(aTokenRecord());
+    expect((await store.load()).tokens.length).toBe(1);
   });
 });
 

@@ -4,6 +4,8 @@ export type SqliteValue = null | number | bigint | string | Uint8Array;
 /** What the thread of the database is asked to do. Commands take effect in the order in which they were sent. */
 export type SqliteCommand =
   | { readonly kind: "open"; readonly file: string; readonly readOnly: boolean; readonly busyTimeoutMs: number }
+  /** Begins a transaction, unless the file that was opened is no longer the one of that name. */
+  | { readonly kind: "begin"; readonly sql: "begin" | "begin immediate" }
   | { readonly kind: "query"; readonly sql: string; readonly parameters: readonly SqliteValue[] }
   /** One statement for each row of parameters, prepared once. */
   | { readonly kind: "batch"; readonly sql: string; readonly rows: readonly (readonly SqliteValue[])[] }

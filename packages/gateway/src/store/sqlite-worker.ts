@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort } from "node:worker_threads";
@@ -12,8 +13,11 @@ interface Prepared {
 
 const nothing: SqliteResult = { rows: [], changes: 0 };
 const maxPrepared = 200;
+const sqliteCannotOpen = 14;
 
 let database: DatabaseSync | undefined;
+/** The file as it was opened. */
+let opened: { readonly file: string; readonly inode: number } | undefined;
 const prepared = new Map<string, Prepared>();
 
 parentPort?.on("message", ({ id, command }: SqliteRequest) => {
@@ -35,7 +39,11 @@ function execute(command: SqliteCommand): SqliteResult {
     case "open":
       close();
       database = open(command);
+      opened = { file: command.file, inode: inodeOf(command.file) };
       return nothing;
+    case "begin":
+      refuseReplacedFile();
+      return query(prepare(command.sql), []);
     case "query":
       return query(prepare(command.sql), command.parameters as never);
     case "batch": {
@@ -57,21 +65,32 @@ function open({ file, readOnly, busyTimeoutMs }: SqliteCommand & { kind: "open" 
   const url = pathToFileURL(file);
   // Never creates the file: one that has gone (a disk not mounted) must not come back as an empty database.
   url.searchParams.set("mode", readOnly ? "ro" : "rw");
-  const opened = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: true });
+  const fresh = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: true });
   try {
-    opened.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    if (!readOnly) opened.exec("PRAGMA journal_mode = WAL");
+    fresh.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    if (!readOnly) fresh.exec("PRAGMA journal_mode = WAL");
     // FULL: a commit that was acknowledged outlives a power cut, not only the process.
-    opened.exec("PRAGMA synchronous = FULL");
-    opened.exec("PRAGMA secure_delete = ON");
-    opened.exec("PRAGMA cache_size = -16000");
+    fresh.exec("PRAGMA synchronous = FULL");
+    fresh.exec("PRAGMA secure_delete = ON");
+    fresh.exec("PRAGMA cache_size = -16000");
     // What one very large transaction made of the write-ahead log is given back at the next checkpoint.
-    opened.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
-    return opened;
+    fresh.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
+    return fresh;
   } catch (error) {
-    opened.close();
+    fresh.close();
     throw error;
   }
+}
+
+/** A file that was moved away or replaced takes writes without a word, and they are gone with the handle. */
+function refuseReplacedFile(): void {
+  if (opened === undefined || inodeOf(opened.file) === opened.inode) return;
+  const error = new Error("the file was moved away or replaced");
+  throw Object.assign(error, { errcode: sqliteCannotOpen });
+}
+
+function inodeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function close(): void {

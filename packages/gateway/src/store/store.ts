@@ -139,7 +139,7 @@ export interface Store {
 
   insertProvider(provider: ProviderRecord): Promise<void>;
   updateProvider(id: string, patch: ProviderPatch): Promise<void>;
-  /** Removes its keys, healths and sessions with it. An unknown one is no error. */
+  /** Removes its keys, healths and sessions with it, the sessions before in parts. An unknown one is no error. */
   deleteProvider(id: string): Promise<void>;
 
   /**
@@ -150,7 +150,7 @@ export interface Store {
   insertKeys(keys: readonly KeyRecord[]): Promise<void>;
   /** All or none, any number. A new value removes the key's stored healths: they were learnt with the old one. */
   updateKeys(patches: readonly { readonly id: string; readonly patch: KeyPatch }[]): Promise<void>;
-  /** Any number. Unknown ones are no error. */
+  /** Any number, with their healths and sessions, the sessions before in parts. Unknown ones are no error. */
   deleteKeys(ids: readonly string[]): Promise<void>;
   /** Which of these values (or references) the provider holds already: the id of the key that holds it, by index. */
   findHeld(providerId: string, secrets: readonly KeySecret[]): Promise<readonly (string | undefined)[]>;
@@ -179,8 +179,9 @@ export interface Store {
   listSessions(filter: SessionFilter): Promise<SessionPage>;
   /** Removes the sessions with this id, or whose client sent the value with this hash (`SessionRef.valueHash`). */
   takeSessions(session: { readonly id: string; readonly valueHash: string }): Promise<readonly EndedSession[]>;
+  /** In parts: each is a transaction of its own, so that other writes get their turn. */
   deleteSessionsOfKeys(keyIds: readonly string[]): Promise<void>;
-  /** In several transactions, so that other writes get their turn. @returns how many */
+  /** In parts. @returns how many */
   deleteSessionsIdleSince(providerId: string, before: number): Promise<number>;
   /** Every stored binding that was used at or after `idleSince` of its provider, in chunks, in no particular order. */
   readBindings(idleSince: (providerId: string) => number): AsyncIterable<readonly RestoredBinding[]>;
