@@ -61,7 +61,7 @@ export const rooms: readonly Room[] = [
   },
 ];
 
-const tests = ["**/*.test.ts", "**/*.test.tsx", "**/*.test-d.ts", "test/**"];
+const tests = ["**/*.test.ts", "**/*.test.tsx", "**/*.test-d.ts", "**/*.test-bench.ts", "test/**"];
 
 const untyped = {
   "typescript/no-unsafe-argument": "off",

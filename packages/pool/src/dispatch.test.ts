@@ -5,6 +5,7 @@ import {
   dispatch,
   type DispatchOptions,
   type DispatchOutcome,
+  type Opening,
   type UpstreamAnswer,
 } from "./dispatch.ts";
 import { MemoryState } from "./memory/memory-state.ts";
@@ -35,10 +36,12 @@ class Answer implements UpstreamAnswer {
   readonly isComplete: boolean = true;
   readonly status: number;
   readonly text: string;
+  readonly opens: Opening;
   discarded = 0;
-  constructor(status: number, text = "") {
+  constructor(status: number, text = "", opens: Opening = { kind: "clear" }) {
     this.status = status;
     this.text = text;
+    this.opens = opens;
   }
   header(): undefined {
     return undefined;
@@ -46,8 +49,8 @@ class Answer implements UpstreamAnswer {
   async readText(): Promise<string> {
     return this.text;
   }
-  async openingError(): Promise<JudgedAnswer | undefined> {
-    return undefined;
+  async opening(): Promise<Opening> {
+    return this.opens;
   }
   discard(): void {
     this.discarded++;
@@ -187,6 +190,24 @@ describe("failover", () => {
 
     expect(await serve({}, { replayable: false })).toMatchObject({ kind: "answer", keyId: "A", attempts: 1 });
     expect(log).toEqual(["sent A", "saved A 1"]);
+  });
+});
+
+describe("an answer that opens with an error", () => {
+  const limited: JudgedAnswer = { status: 429, header: () => undefined, bodyText: "slow down", receivedAt: 0 };
+
+  it("counts as not begun: the key cools, and another one serves (case 39)", async () => {
+    const { log, serve } = await aBench({ A: [new Answer(200, "", { kind: "error", answer: limited })], B: [200] });
+
+    expect(await serve()).toMatchObject({ kind: "answer", keyId: "B", attempts: 2 });
+    expect(log).toEqual(["sent A", "saved A 1", "sent B"]);
+  });
+
+  it("that came to nothing is no answer, and no key is blamed", async () => {
+    const { state, serve } = await aBench({ A: [new Answer(200, "", { kind: "void", message: "empty" })], B: [200] });
+
+    expect(await serve()).toMatchObject({ kind: "broken", message: "empty", attempts: 1 });
+    expect((await state.snapshot("p"))[0]?.health.failures).toBe(0);
   });
 });
 

@@ -19,12 +19,21 @@ export interface UpstreamAnswer {
   readText(limitBytes: number, waitMs: DurationMs): Promise<string>;
   /**
    * Watches the beginning of a successful body until it shows content or an error, or until a bounded time or size is
-   * reached. `undefined`: go ahead and deliver it.
+   * reached. The bytes stay for delivery.
    */
-  openingError(): Promise<JudgedAnswer | undefined>;
+  opening(): Promise<Opening>;
   /** Lets go of it without delivering: drained if little is left, else its connection is closed. May be called twice. */
   discard(): void;
 }
+
+/** What the beginning of a successful answer shows. */
+export type Opening =
+  /** Content, or nothing that forbids to deliver it. */
+  | { readonly kind: "clear" }
+  /** An error told inside the success. */
+  | { readonly kind: "error"; readonly answer: JudgedAnswer }
+  /** It ended or broke before there was anything to deliver. */
+  | { readonly kind: "void"; readonly message: string };
 
 /** What came of sending a request once. */
 export type Delivery<A extends UpstreamAnswer> =
@@ -195,12 +204,20 @@ async function examine<A extends UpstreamAnswer>(
   if (delivery.kind !== "answer") return { delivery, verdict: verdictWithoutAnswer(delivery) };
   const { answer } = delivery;
   if (answer.status < 400) {
-    const error = await answer.openingError();
-    return { delivery, verdict: options.judge(error ?? factsOf(answer, "")) };
+    const opening = await answer.opening();
+    if (opening.kind === "void") return examineVoid(answer, opening.message);
+    return { delivery, verdict: options.judge(opening.kind === "error" ? opening.answer : factsOf(answer, "")) };
   }
   if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, 2 * refusalWaitMs);
   const bodyText = await answer.readText(refusalBytes, refusalWaitMs);
   return { delivery, verdict: options.judge(factsOf(answer, bodyText)) };
+}
+
+/** An answer that came to nothing is no answer: the provider's fault, and it may have been worked on. */
+function examineVoid<A extends UpstreamAnswer>(answer: A, message: string): Judged<A> {
+  answer.discard();
+  const delivery = { kind: "broken", fault: "unreachable", repeatable: false, message } as const;
+  return { delivery, verdict: verdictWithoutAnswer(delivery) };
 }
 
 function factsOf(answer: UpstreamAnswer, bodyText: string): JudgedAnswer {

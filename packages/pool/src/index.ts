@@ -43,6 +43,7 @@ export {
   type DispatchOptions,
   type DispatchOutcome,
   type Ending,
+  type Opening,
   type Transport,
   type UpstreamAnswer,
 } from "./dispatch.ts";
@@ -62,3 +63,4 @@ export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts"
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./providers/objects.ts";
+export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";

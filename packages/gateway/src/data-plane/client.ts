@@ -65,7 +65,8 @@ export function deliverAnswer(
       },
       end: (trailers) => {
         if (trailers.length > 0) response.addTrailers(pairs(trailers));
-        response.end(() => settle({ kind: "completed" }));
+        const ending = answer.ending();
+        response.end(() => void ending.then(settle));
       },
       fail: () => {
         response.destroy();

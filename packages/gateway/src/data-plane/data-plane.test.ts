@@ -1,149 +1,13 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request as httpRequest, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
-import { type AttemptRecord, MemoryState, Pool, Secret } from "@keywheel/pool";
-import {
-  aPolicy,
-  reply,
-  type ScriptedKind,
-  type ScriptedProvider,
-  sha256,
-  startScriptedProvider,
-} from "@keywheel/testkit";
-import type { ProviderRuntime } from "../catalog/catalog.ts";
-import type { ProviderSettings } from "../contract/settings.ts";
-import { DataPlane, type DataPlaneDeps } from "./data-plane.ts";
-import type { RequestRecord } from "./request-record.ts";
-import { UndiciUpstream } from "./undici-upstream.ts";
-
-const keys = ["sk-test-aaaaaaaaaaaaaaaa", "sk-test-bbbbbbbbbbbbbbbb", "sk-test-cccccccccccccccc"];
-const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-const settings: ProviderSettings = {
-  cooldown: { baseMs: 60_000, capMs: 900_000, scope: "key" },
-  affinity: { enabled: true, idleTtlMs: 86_400_000 },
-  retry: { providerErrors: 0 },
-  timeouts: { connectMs: 10_000, headersMs: 900_000, idleMs: 900_000 },
-  maxBodyBytes: 64 * 1024 * 1024,
-};
-
-interface Bench {
-  readonly provider: ScriptedProvider;
-  readonly pool: Pool;
-  readonly url: string;
-  readonly port: number;
-  readonly records: RequestRecord[];
-  readonly attempts: AttemptRecord[];
-  readonly faults: unknown[];
-  close(): Promise<void>;
-}
-
-interface BenchOptions extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes">> {
-  readonly kind?: ScriptedKind;
-  readonly keys?: readonly string[];
-  readonly settings?: Partial<ProviderSettings>;
-  readonly baseUrl?: string;
-}
-
-const benches: Bench[] = [];
-
-afterEach(async () => {
-  for (const bench of benches.splice(0)) await bench.close();
-});
-
-/** The data plane on a socket, before a scripted provider, with the pool's keys in the order A, B, C. */
-async function aBench(options: BenchOptions = {}): Promise<Bench> {
-  const used = options.keys ?? keys;
-  const kind = options.kind ?? "openai";
-  const provider = await startScriptedProvider({ kind, keys: used });
-  const journal = { saveHealth: async () => {}, disableKey: async () => {} };
-  const pool = new Pool("p", {
-    state: new MemoryState({ clock }),
-    journal,
-    clock,
-    events: () => {},
-    redact: (text) => text,
-  });
-  const entries = used.map((id) => ({ id, weight: 1, enabled: true, resolved: true, secretVersion: 1 }));
-  await pool.configure(entries, aPolicy());
-  const baseUrl = options.baseUrl ?? provider.baseUrl;
-  const runtime = {
-    record: { id: "p", slug: "llm", name: "LLM", kind, preset: null, enabled: true, baseUrl },
-    settings: { ...settings, ...options.settings },
-    baseUrl: new URL(baseUrl),
-    pool,
-    hasKeys: used.length > 0,
-    secretOf: (keyId: string) => new Secret(keyId),
-    labelOf: () => "",
-    providerSecret: () => undefined,
-  } as unknown as ProviderRuntime;
-  const records: RequestRecord[] = [];
-  const attempts: AttemptRecord[] = [];
-  const faults: unknown[] = [];
-  const upstream = new UndiciUpstream(clock);
-  const plane = new DataPlane({
-    ...options,
-    catalog: {
-      bySlug: (slug) => (slug === "llm" ? runtime : undefined),
-      requiresToken: false,
-      findToken: () => undefined,
-      secrets: () => [],
-    },
-    upstream,
-    clock,
-    newId: () => "req_test",
-    redact: (text) => text,
-    onAttempt: (_, __, attempt) => void attempts.push(attempt),
-    onNotice: () => {},
-    onRequest: (record) => void records.push(record),
-    onFault: (_, error) => void faults.push(error),
-    version: "0.0.0",
-  });
-  const server = createServer((request, response) => void plane.handle(request, response));
-  server.on("checkContinue", (request, response) => void plane.handle(request, response, true));
-  const port = await listening(server);
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    server.close();
-    await upstream.close();
-    await provider.close();
-  };
-  const bench = { provider, pool, url: `http://127.0.0.1:${port}/llm`, port, records, attempts, faults, close };
-  benches.push(bench);
-  return bench;
-}
-
-async function listening(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
-
-const chat = { method: "POST", headers: { "content-type": "application/json" }, body: '{"model":"m","messages":[]}' };
-
-async function failuresOf({ pool }: Bench): Promise<number[]> {
-  return (await pool.snapshot()).map((key) => key.health.failures);
-}
-
-/** A raw request over a socket; the caller decides what to send and when to leave. */
-async function rawSocket({ port }: Bench, text: string): Promise<Socket> {
-  const socket = connect(port, "127.0.0.1");
-  await once(socket, "connect");
-  socket.write(text);
-  return socket;
-}
-
-async function readUntilClosed(socket: Socket): Promise<string> {
-  let text = "";
-  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-  if (!socket.destroyed) await once(socket, "close");
-  return text;
-}
+import { describe, expect, it } from "vitest";
+import { reply, sha256, startScriptedProvider } from "@keywheel/testkit";
+import { benchKeys, chat, failuresOf, openDataPlane, rawSocket, readUntilClosed } from "./data-plane.test-bench.ts";
 
 describe("a request", () => {
   it("arrives with method, path, query, body and end-to-end headers as they were sent, and one credential: the pool's", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     const socket = await rawSocket(
       bench,
       "PATCH /llm/v1/things/a%20b?alt=sse&key=kw_x&b=%2F HTTP/1.1\r\nHost: gateway.example\r\nAuthorization: Bearer kw_x\r\n" +
@@ -173,12 +37,12 @@ describe("a request", () => {
       ].sort(),
     );
     expect(seen?.headerValues("anthropic-beta")).toEqual(["one", "two"]);
-    expect(seen?.header("authorization")).toBe(`Bearer ${keys[0]}`);
+    expect(seen?.header("authorization")).toBe(`Bearer ${benchKeys[0]}`);
     expect(seen?.header("host")).toBe(new URL(bench.provider.origin).host);
   });
 
   it("without a user agent gets one of ours (case 21)", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     await readUntilClosed(await rawSocket(bench, "GET /llm/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"));
 
     expect(bench.provider.requests[0]?.header("user-agent")).toBe("keywheel/0.0.0");
@@ -189,9 +53,9 @@ describe("a request", () => {
     ["a gzipped body", gzipSync('{"model":"m"}'), { "content-encoding": "gzip" }],
     ["binary", Buffer.from(Array.from({ length: 70_000 }, (_, index) => index & 255)), { "content-type": "audio/wav" }],
   ])("of %s is sent again byte for byte after a 429 (case 50)", async (_, body, headers) => {
-    const { provider, url } = await aBench();
-    provider.on({ key: keys[0]! }).next(reply.json(429, {}, {}));
-    provider.on({ key: keys[1]! }).next(reply.json(200, {}, { ok: true }));
+    const { provider, url } = await openDataPlane();
+    provider.on({ key: benchKeys[0]! }).next(reply.json(429, {}, {}));
+    provider.on({ key: benchKeys[1]! }).next(reply.json(200, {}, { ok: true }));
 
     const response = await fetch(`${url}/chat/completions`, {
       method: "POST",
@@ -205,8 +69,8 @@ describe("a request", () => {
   });
 
   it("of chunks without a length is sent again whole", async () => {
-    const { provider, url } = await aBench();
-    provider.on({ key: keys[0]! }).next(reply.json(429, {}, {}));
+    const { provider, url } = await openDataPlane();
+    provider.on({ key: benchKeys[0]! }).next(reply.json(429, {}, {}));
     const stream = new ReadableStream({
       async start(controller) {
         for (let n = 0; n < 20; n++) controller.enqueue(new Uint8Array(1_000).fill(n));
@@ -221,8 +85,8 @@ describe("a request", () => {
   });
 
   it("over the replay limit is streamed once and not tried again; the key still cools", async () => {
-    const bench = await aBench({ replayBytes: 1_000 });
-    bench.provider.on({ key: keys[0]! }).next(reply.json(429, {}, { error: { message: "slow" } }));
+    const bench = await openDataPlane({ replayBytes: 1_000 });
+    bench.provider.on({ key: benchKeys[0]! }).next(reply.json(429, {}, { error: { message: "slow" } }));
     const body = Buffer.alloc(500_000, 7);
 
     const response = await fetch(`${bench.url}/files`, { method: "POST", body });
@@ -234,7 +98,7 @@ describe("a request", () => {
   });
 
   it("finds no room in the common budget: it is streamed, not refused (case 52)", async () => {
-    const { provider, url } = await aBench({ budgetBytes: 1_000 });
+    const { provider, url } = await openDataPlane({ budgetBytes: 1_000 });
     provider.on().always(reply.json(200, {}, {}));
     const body = Buffer.alloc(50_000, 1);
 
@@ -246,7 +110,7 @@ describe("a request", () => {
     ["announced", { "content-length": "2000" }],
     ["found out on the way", { "transfer-encoding": "chunked" }],
   ])("over max_body_bytes, %s, is answered with 413 and never forwarded", async (_, headers) => {
-    const { provider, port } = await aBench({ settings: { maxBodyBytes: 1_000 } });
+    const { provider, port } = await openDataPlane({ settings: { maxBodyBytes: 1_000 } });
     const request = httpRequest({ port, path: "/llm/files", method: "POST", headers });
     request.end(Buffer.alloc(2_000));
     const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -258,7 +122,7 @@ describe("a request", () => {
   });
 
   it("over max_body_bytes that was streamed gets 413 as well", async () => {
-    const { port } = await aBench({ settings: { maxBodyBytes: 200_000 }, replayBytes: 1_000 });
+    const { port } = await openDataPlane({ settings: { maxBodyBytes: 200_000 }, replayBytes: 1_000 });
     const request = httpRequest({
       port,
       path: "/llm/files",
@@ -274,7 +138,7 @@ describe("a request", () => {
   });
 
   it("that waits for leave to send its body gets it (case 54)", async () => {
-    const { provider, port } = await aBench();
+    const { provider, port } = await openDataPlane();
     const request = httpRequest({
       port,
       path: "/llm/chat/completions",
@@ -297,7 +161,7 @@ describe("a request", () => {
     ["/llm/%2e%2e/etc", 400, "invalid_request"],
     ["/llm/a%2f..%2fb", 400, "invalid_request"],
   ])("for %s is answered with %i %s", async (path, status, code) => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     const socket = await rawSocket(bench, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     const text = await readUntilClosed(socket);
 
@@ -309,7 +173,7 @@ describe("a request", () => {
   it.each(["http://elsewhere.example/llm/models", "//llm/models", "*"])(
     "never lets its target %s choose the destination (case 104)",
     async (target) => {
-      const bench = await aBench();
+      const bench = await openDataPlane();
       const text = await readUntilClosed(
         await rawSocket(bench, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`),
       );
@@ -322,7 +186,7 @@ describe("a request", () => {
 
 describe("an answer", () => {
   it("comes back with status, reason, headers and bytes as they were, but for hop-by-hop headers and cookies", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().next(
       reply.status(
         418,
@@ -345,7 +209,7 @@ describe("an answer", () => {
     expect(body).toBe("short and stout");
     expect(head).toContain("X-Custom: a\r\nX-Custom: b");
     expect(head).toContain("date: Mon, 08 Jun 2026 20:00:00 GMT");
-    expect(head).toContain(`x-keywheel-key: ${keys[0]}`);
+    expect(head).toContain(`x-keywheel-key: ${benchKeys[0]}`);
     expect(head).toContain("x-keywheel-attempts: 1");
     expect(head).not.toMatch(/set-cookie|alt-svc|timeout=5/i);
     expect(head.match(/content-length|transfer-encoding/gi)).toHaveLength(1);
@@ -356,7 +220,7 @@ describe("an answer", () => {
     ["GET", 204],
     ["GET", 304],
   ])("without a body is passed on: %s %i", async (method, status) => {
-    const { provider, url } = await aBench();
+    const { provider, url } = await openDataPlane();
     provider.on().always(reply.status(status, { etag: '"1"' }, status === 200 ? "x".repeat(100) : undefined));
 
     for (let n = 0; n < 3; n++) {
@@ -368,7 +232,7 @@ describe("an answer", () => {
   });
 
   it("that redirects is given to the client, not followed", async () => {
-    const { provider, url } = await aBench();
+    const { provider, url } = await openDataPlane();
     provider.on().next(reply.status(302, { location: "http://127.0.0.1:1/elsewhere" }));
 
     const response = await fetch(`${url}/models`, { redirect: "manual" });
@@ -378,7 +242,7 @@ describe("an answer", () => {
   });
 
   it("streams piece by piece, as it comes (case 45)", async () => {
-    const { provider, url } = await aBench();
+    const { provider, url } = await openDataPlane();
     const events = Array.from({ length: 5 }, (_, index) => ({
       data: { choices: [{ delta: { content: `${index}` } }] },
     }));
@@ -397,7 +261,7 @@ describe("an answer", () => {
   });
 
   it.each(["fin", "rst"] as const)("that is cut (%s) is seen as cut (case 43)", async (how) => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().next(reply.sse(['data: {"choices":[{"delta":{"content":"Once"}}]}\n\n'], { end: how }));
 
     const response = await fetch(`${bench.url}/chat/completions`, chat);
@@ -408,7 +272,7 @@ describe("an answer", () => {
   });
 
   it("is not gathered for a client that does not read: memory stays bounded", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider
       .on()
       .next(reply.endless(Buffer.alloc(64 * 1024, "x"), { headers: { "content-type": "application/octet-stream" } }));
@@ -429,9 +293,9 @@ describe("failover", () => {
   it.each(["openai", "anthropic", "gemini", "azure-openai", "openai-compatible"] as const)(
     "needs no hint header, for kind %s (case 12)",
     async (kind) => {
-      const { provider, url } = await aBench({ kind });
-      provider.on({ key: keys[0]! }).next(reply.json(429, {}, {}));
-      provider.on({ key: keys[1]! }).next(reply.json(200, {}, { ok: 1 }));
+      const { provider, url } = await openDataPlane({ kind });
+      provider.on({ key: benchKeys[0]! }).next(reply.json(429, {}, {}));
+      provider.on({ key: benchKeys[1]! }).next(reply.json(200, {}, { ok: 1 }));
 
       const response = await fetch(`${url}/anything`, chat);
 
@@ -443,8 +307,8 @@ describe("failover", () => {
   );
 
   it("lets no other request choose a key whose 429 is still being read (case 76)", async () => {
-    const { provider, url } = await aBench();
-    provider.on({ key: keys[0]! }).always(reply.slowBody(500, 429, {}, { error: {} }));
+    const { provider, url } = await openDataPlane();
+    provider.on({ key: benchKeys[0]! }).always(reply.slowBody(500, 429, {}, { error: {} }));
 
     const first = fetch(`${url}/chat/completions`, chat);
     await provider.arrived(1);
@@ -457,8 +321,8 @@ describe("failover", () => {
   });
 
   it("does not wait for a refusal without an end, and does not leak its connection (case 38)", async () => {
-    const bench = await aBench();
-    bench.provider.on({ key: keys[0]! }).always(reply.endless(Buffer.alloc(20_000, "x"), { status: 429 }));
+    const bench = await openDataPlane();
+    bench.provider.on({ key: benchKeys[0]! }).always(reply.endless(Buffer.alloc(20_000, "x"), { status: 429 }));
 
     const started = performance.now();
     const response = await fetch(`${bench.url}/chat/completions`, chat);
@@ -469,7 +333,7 @@ describe("failover", () => {
   });
 
   it("ends in the pool's own 429 when all keys rest: status, shape, wait and counts (case 85)", async () => {
-    const { provider, url } = await aBench();
+    const { provider, url } = await openDataPlane();
     provider.on().always(reply.json(429, {}, { error: { message: "Rate limit reached for gpt-x." } }));
 
     const response = await fetch(`${url}/chat/completions`, chat);
@@ -490,7 +354,7 @@ describe("failover", () => {
   ] as const)(
     "ends in an overload when overload alone emptied the pool, for kind %s: %i (case 32)",
     async (kind, status) => {
-      const { provider, url } = await aBench({ kind });
+      const { provider, url } = await openDataPlane({ kind });
       provider.on().always(reply.json(529, {}, {}));
 
       const response = await fetch(`${url}/anything`, chat);
@@ -504,7 +368,7 @@ describe("failover", () => {
 
 describe("the network", () => {
   it("closing an idle connection under a request costs nothing: same key, fresh connection (case 36)", async () => {
-    const bench = await aBench({ keys: [keys[0]!] });
+    const bench = await openDataPlane({ keys: [benchKeys[0]!] });
     bench.provider
       .on()
       .next(reply.json(200, {}, { n: 1 }), reply.cutBeforeHeaders("rst"), reply.json(200, {}, { n: 3 }));
@@ -518,7 +382,7 @@ describe("the network", () => {
   });
 
   it("breaking on a fresh connection after the request was read is not tried again: it may have been worked on (case 37)", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().always(reply.slowHeaders(100, reply.cutBeforeHeaders("rst")));
 
     const response = await fetch(`${bench.url}/chat/completions`, chat);
@@ -529,7 +393,7 @@ describe("the network", () => {
   });
 
   it("breaking under a GET is tried once more", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().next(reply.cutBeforeHeaders("rst"));
 
     expect((await fetch(`${bench.url}/models`)).status).toBe(200);
@@ -537,20 +401,20 @@ describe("the network", () => {
   });
 
   it("being down gives 502 each time, cools nobody, and the first request after it is back succeeds (case 31)", async () => {
-    const gone = await startScriptedProvider({ keys });
+    const gone = await startScriptedProvider({ keys: benchKeys });
     await gone.close();
-    const bench = await aBench({ baseUrl: gone.baseUrl });
+    const bench = await openDataPlane({ baseUrl: gone.baseUrl });
 
     for (let n = 0; n < 20; n++) expect((await fetch(`${bench.url}/chat/completions`, chat)).status).toBe(502);
     expect(await failuresOf(bench)).toEqual([0, 0, 0]);
 
-    await using back = await startScriptedProvider({ keys, port: gone.port });
+    await using back = await startScriptedProvider({ keys: benchKeys, port: gone.port });
     expect((await fetch(`${bench.url}/chat/completions`, chat)).status).toBe(200);
     expect(back.requests).toHaveLength(1);
   });
 
   it("being silent gives 504 after headers_ms and blames nobody; an answer within it is waited for (case 34)", async () => {
-    const bench = await aBench({ settings: { timeouts: { connectMs: 1_000, headersMs: 400, idleMs: 5_000 } } });
+    const bench = await openDataPlane({ settings: { timeouts: { connectMs: 1_000, headersMs: 400, idleMs: 5_000 } } });
     bench.provider.on().next(reply.slowHeaders(100, reply.json(200, {}, {})), reply.hang());
 
     expect((await fetch(`${bench.url}/chat/completions`, chat)).status).toBe(200);
@@ -562,14 +426,14 @@ describe("the network", () => {
   });
 
   it("answering nonsense gives 502", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().always(reply.raw(["nonsense\r\n\r\n"]));
 
     expect((await fetch(`${bench.url}/chat/completions`, chat)).status).toBe(502);
   });
 
   it("is asked for one key on many connections at once, each reused", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     for (let round = 0; round < 3; round++) {
       await Promise.all(
         Array.from({ length: 20 }, async () => (await fetch(`${bench.url}/chat/completions`, chat)).arrayBuffer()),
@@ -585,7 +449,7 @@ describe("a client that leaves", () => {
   const head = "POST /llm/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
 
   it("while it uploads: nothing is forwarded", async () => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     const socket = await rawSocket(bench, `${head}content-length: 100\r\n\r\n{"mod`);
     await new Promise((resolve) => setTimeout(resolve, 50));
     socket.destroy();
@@ -600,7 +464,7 @@ describe("a client that leaves", () => {
     ["while a refusal is read", reply.endless("x", { status: 429, delayMs: 50 })],
     ["within a stream", reply.sse(['data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n'], { end: "hang" })],
   ])("%s: the provider's side ends within a second, and no key is blamed (case 47)", async (_, answer) => {
-    const bench = await aBench();
+    const bench = await openDataPlane();
     bench.provider.on().always(answer);
     const socket = await rawSocket(bench, `${head}content-length: 27\r\n\r\n{"model":"m","messages":[]}`);
     await bench.provider.arrived(1);

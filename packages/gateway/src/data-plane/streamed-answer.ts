@@ -1,4 +1,5 @@
-import type { JudgedAnswer, UpstreamAnswer } from "@keywheel/pool";
+import type { Ending, Opening, UpstreamAnswer } from "@keywheel/pool";
+import { BodyWatch } from "./body-watch.ts";
 import { decodeBeginning } from "./content-coding.ts";
 
 /** Who receives the body. Called in the order of the bytes; after `end` or `fail` not again. */
@@ -18,6 +19,9 @@ export interface BodyControl {
 
 /** How much of an unread body is held before its connection is told to wait. */
 const heldBytes = 256 * 1024;
+/** How long, and over how much, the opening of an answer may stay undecided before it goes out. @see contract §4 rule 7 */
+const openingMs = 10_000;
+const openingBytes = 64 * 1024;
 /** How much of an abandoned body is read to keep its connection, and for how long. */
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
@@ -33,6 +37,8 @@ export class StreamedAnswer implements UpstreamAnswer {
   readonly rawHeaders: readonly string[];
   readonly receivedAt: number;
   readonly #control: BodyControl;
+  readonly #openingMs: number;
+  #watch: BodyWatch | undefined;
   #held: Buffer[] = [];
   #heldBytes = 0;
   #state: "open" | "ended" | "failed" = "open";
@@ -40,6 +46,7 @@ export class StreamedAnswer implements UpstreamAnswer {
   #error: unknown;
   #sink: BodySink | undefined;
   #isPaused = false;
+  #ending: Promise<Ending> | undefined;
   readonly #waiting = new Set<() => void>();
 
   constructor(
@@ -50,12 +57,14 @@ export class StreamedAnswer implements UpstreamAnswer {
       readonly receivedAt: number;
     },
     control: BodyControl,
+    limits: { readonly openingMs?: number | undefined } = {},
   ) {
     this.status = head.status;
     this.statusText = head.statusText;
     this.rawHeaders = head.rawHeaders;
     this.receivedAt = head.receivedAt;
     this.#control = control;
+    this.#openingMs = limits.openingMs ?? openingMs;
   }
 
   header(name: string): string | undefined {
@@ -74,6 +83,7 @@ export class StreamedAnswer implements UpstreamAnswer {
 
   /** A piece of the body came. */
   push(chunk: Buffer): void {
+    this.#watch?.push(chunk);
     if (this.#sink !== undefined) {
       if (!this.#sink.data(chunk)) this.#pause();
       return;
@@ -95,6 +105,7 @@ export class StreamedAnswer implements UpstreamAnswer {
     if (this.#state !== "open") return;
     this.#state = "failed";
     this.#error = error;
+    this.#watch?.stop();
     this.#wake();
     this.#sink?.fail(error);
   }
@@ -104,8 +115,59 @@ export class StreamedAnswer implements UpstreamAnswer {
     return decodeBeginning(Buffer.concat(this.#held).subarray(0, limitBytes), this.header("content-encoding"));
   }
 
-  async openingError(): Promise<JudgedAnswer | undefined> {
-    return undefined;
+  async opening(): Promise<Opening> {
+    if (!this.#mayHaveBody()) return { kind: "clear" };
+    const watch = this.#startWatch();
+    await this.#until(() => watch.opening !== "undecided" || this.#heldBytes > openingBytes, this.#openingMs);
+    if (this.#state === "ended") await this.ending();
+    if (watch.opening === "error") return { kind: "error", answer: this.#judged(watch.errorText ?? "") };
+    if (watch.opening === "content") return { kind: "clear" };
+    if (this.#state === "failed") return { kind: "void", message: "The provider's answer broke off before it began." };
+    const isStream = /^text\/event-stream/i.test(this.header("content-type") ?? "");
+    if (this.#state === "ended" && isStream)
+      return { kind: "void", message: "The provider's stream ended before it began." };
+    return { kind: "clear" };
+  }
+
+  /**
+   * How the body ended, once it has: whole, short of its dialect's end, or in an error. Only what was watched from its
+   * opening can be told apart; anything else that ended is whole.
+   */
+  ending(): Promise<Ending> {
+    this.#ending ??= this.#findEnding();
+    return this.#ending;
+  }
+
+  async #findEnding(): Promise<Ending> {
+    if (this.#watch === undefined || this.#state !== "ended") {
+      return { kind: this.#state === "ended" ? "completed" : "truncated" };
+    }
+    const end = await this.#watch.end();
+    return end.kind === "failed" ? { kind: "failed", answer: this.#judged(end.errorText) } : end;
+  }
+
+  #judged(bodyText: string): {
+    status: number;
+    header: (name: string) => string | undefined;
+    bodyText: string;
+    receivedAt: number;
+  } {
+    return { status: this.status, header: (name) => this.header(name), bodyText, receivedAt: this.receivedAt };
+  }
+
+  #mayHaveBody(): boolean {
+    return this.status >= 200 && this.status < 300 && this.status !== 204;
+  }
+
+  #startWatch(): BodyWatch {
+    const watch = new BodyWatch({
+      contentType: this.header("content-type"),
+      contentEncoding: this.header("content-encoding"),
+      onChange: () => this.#wake(),
+    });
+    this.#watch = watch;
+    for (const chunk of this.#held) watch.push(chunk);
+    return watch;
   }
 
   /** Gives the body to a receiver: what is held at once, the rest as it comes. Once only. */

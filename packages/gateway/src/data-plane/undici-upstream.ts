@@ -124,11 +124,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const rawHeaders = toStrings(controller.rawHeaders);
     const head = { status, statusText: statusText ?? "", rawHeaders, receivedAt: this.#now() };
-    this.#answer = new StreamedAnswer(head, {
+    const control = {
       pause: () => controller.pause(),
       resume: () => controller.resume(),
       abort: () => controller.abort(new Error("no longer wanted")),
-    });
+    };
+    this.#answer = new StreamedAnswer(head, control, { openingMs: this.#request.timeouts.openingMs });
     this.#settle({ kind: "answer", answer: this.#answer });
   }
 

@@ -18,6 +18,8 @@ export interface UpstreamRequest {
     readonly headersMs: number;
     /** Between two pieces of the answer. */
     readonly idleMs: number;
+    /** How long the opening of a successful answer may stay undecided; default 10 s. */
+    readonly openingMs?: number;
   };
   readonly presence: ClientPresence;
 }

@@ -1,0 +1,100 @@
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import type { Transform } from "node:stream";
+import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
+
+export interface BodyWatchOptions {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** Called whenever `opening` may have changed. */
+  readonly onChange: () => void;
+}
+
+/**
+ * Watches the body of an answer go by, content encoding undone on a copy.
+ *
+ * What cannot be decoded is content as far as anybody here can tell. Decoding a copy costs time, so it goes on after the
+ * first content only where an error or a missing end can still come: in event streams and their like.
+ */
+export class BodyWatch {
+  readonly #observer: StreamObserver;
+  readonly #decoder: Transform | undefined;
+  readonly #isStream: boolean;
+  readonly #onChange: () => void;
+  #isBlind = false;
+
+  constructor({ contentType, contentEncoding, onChange }: BodyWatchOptions) {
+    this.#observer = new StreamObserver({ contentType });
+    this.#onChange = onChange;
+    this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
+    const coding = (contentEncoding ?? "identity").trim().toLowerCase();
+    if (coding === "identity" || coding === "") return;
+    this.#decoder = decoderFor(coding);
+    this.#isBlind = this.#decoder === undefined;
+    this.#decoder?.on("data", (chunk: Buffer) => this.#observe(chunk));
+    this.#decoder?.on("error", () => this.#goBlind());
+  }
+
+  get opening(): StreamOpening {
+    return this.#isBlind ? "content" : this.#observer.opening;
+  }
+
+  /** The error that was told, in the opening or midway, to be judged as the answer's body. */
+  get errorText(): string | undefined {
+    return this.#observer.errorText;
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#isBlind) return;
+    if (this.#decoder === undefined) this.#observe(chunk);
+    else this.#decoder.write(chunk);
+  }
+
+  /** The body has ended as HTTP has it. */
+  async end(): Promise<StreamEnd> {
+    const decoder = this.#decoder;
+    if (decoder !== undefined && !this.#isBlind) {
+      await new Promise<void>((resolve) => {
+        decoder.once("close", resolve);
+        decoder.end();
+      });
+    }
+    const end: StreamEnd = this.#isBlind ? { kind: "completed" } : this.#observer.end();
+    this.#onChange();
+    return end;
+  }
+
+  /** Nobody wants to know any more. */
+  stop(): void {
+    this.#decoder?.destroy();
+  }
+
+  #observe(chunk: Buffer): void {
+    const before = this.#observer.opening;
+    const opening = this.#observer.push(chunk);
+    if (opening === before) return;
+    this.#onChange();
+    if (opening === "content" && this.#decoder !== undefined && !this.#isStream) this.#goBlind();
+  }
+
+  #goBlind(): void {
+    this.#isBlind = true;
+    this.#decoder?.destroy();
+    this.#onChange();
+  }
+}
+
+function decoderFor(coding: string): Transform | undefined {
+  switch (coding) {
+    case "gzip":
+    case "x-gzip":
+      return createGunzip();
+    case "deflate":
+      return createInflate();
+    case "br":
+      return createBrotliDecompress();
+    case "zstd":
+      return createZstdDecompress();
+    default:
+      return undefined;
+  }
+}
