@@ -47,6 +47,9 @@ describe.each(kinds)("contract: the client's own credential is never forwarded (
         cookie: "session=client-own-credential",
         "x-keywheel-session": "s",
         "proxy-authorization": "Basic Y2xpZW50Om93bg==",
+        // They choose whose account is billed, which is the key's business.
+        "openai-organization": "org-client-own-credential",
+        "openai-project": "proj-client-own-credential",
       },
     });
 

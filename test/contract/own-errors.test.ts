@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { reply, runGateway, type RunningGateway, type ScriptedKind } from "@keywheel/testkit";
+import { reply, runGateway, startScriptedProvider, type RunningGateway, type ScriptedKind } from "@keywheel/testkit";
 import { beforeAll, describe, expect, it } from "vitest";
 import { poolOf } from "../pooled-provider.ts";
 import { callOnWire } from "../wire-client.ts";
@@ -110,6 +110,25 @@ describe("contract: errors that the gateway itself makes", () => {
 
     expect([response.status, response.headers.get("x-keywheel-error")]).toEqual([404, "unknown_provider"]);
     expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
+  });
+
+  it("blames no key while the network is down, and serves with the first request after", async () => {
+    await using pool = await poolOf(gateway);
+    const { port } = pool.provider;
+    await pool.provider.close();
+
+    const down = await Promise.all(Array.from({ length: 20 }, () => pool.send()));
+    await using back = await startScriptedProvider({ keys: pool.values, port });
+    const up = await pool.send();
+
+    expect(new Set(down.map((response) => response.status))).toEqual(new Set([502]));
+    expect(up.status).toBe(200);
+    expect(back.requests).toHaveLength(1);
+    const keys = await gateway.keys(pool.record);
+    expect(keys.map((key) => [key.status, key.consecutive_failures])).toEqual([
+      ["available", 0],
+      ["available", 0],
+    ]);
   });
 
   it("answers at once when every key rests, and never waits a cooldown out", async () => {

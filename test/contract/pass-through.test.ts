@@ -227,6 +227,32 @@ describe("contract: status and headers pass through unchanged", () => {
   });
 });
 
+describe("contract: framing", () => {
+  it.each([
+    ["chunked", reply.sse(["data: 1\n\n"], { status: 418 })],
+    ["of a told length", reply.json(418, {}, {})],
+  ])("gives an answer %s exactly one framing header", async (_, answered) => {
+    await using pool = await poolOf(gateway, { weights: [1] });
+    pool.provider.on().next(answered);
+
+    const answer = await callOnWire(gateway.url, { path: `/${pool.record.slug}/v1/models` });
+
+    const framing = answer.rawHeaders.filter(
+      (name, at) => at % 2 === 0 && /^(content-length|transfer-encoding)$/i.test(name),
+    );
+    expect(framing).toHaveLength(1);
+    expect(answer.complete).toBe(true);
+  });
+
+  it("reaches a provider on this machine directly, whatever the environment says of proxies", async () => {
+    const nowhere = "http://127.0.0.1:9";
+    await using proxied = await runGateway({ env: { HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, http_proxy: nowhere } });
+    await using pool = await poolOf(proxied, { weights: [1] });
+
+    expect((await pool.send()).status).toBe(200);
+  });
+});
+
 describe("contract: bodies are identical, byte for byte", () => {
   const megabytes = 20;
   const large = Buffer.alloc(megabytes * 1024 * 1024);

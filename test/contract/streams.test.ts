@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import {
   anthropicError,
   chatChunks,
@@ -269,6 +271,25 @@ describe("contract: a client that goes away ends the upstream request at once, i
     expect((request.endedAt ?? Infinity) - left).toBeLessThan(1_000);
     expect(pool.provider.picks()).toBe("A");
     expect(await pool.key("A")).toMatchObject({ status: "available", consecutive_failures: 0 });
+  });
+
+  it("in the middle of an upload", async () => {
+    await using pool = await poolOf(gateway);
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    socket.write(
+      `POST /${pool.record.slug}/v1/files HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 1000000\r\n\r\nthe beginning`,
+    );
+
+    socket.destroy();
+    await (await pool.send()).arrayBuffer();
+
+    await pool.provider.until(() => pool.provider.openRequests.length === 0, "the end of the upload");
+    expect(pool.provider.requests.filter((request) => request.path === "/v1/files" && request.bodyComplete)).toEqual(
+      [],
+    );
+    expect((await gateway.keys(pool.record)).map((key) => key.consecutive_failures)).toEqual([0, 0]);
   });
 
   it("notes it as the client's doing", async () => {

@@ -166,6 +166,44 @@ describe("spec: Cooldown mechanism", () => {
     expect(await pool.key("A")).toMatchObject({ consecutive_failures: 1, status: "cooling_down" });
   });
 
+  it("takes the key out with the status line: nobody gets it while the refusal's body is still on its way", async () => {
+    await using pool = await poolOf(gateway);
+    const slow = reply.live({ status: 429, headers: { "content-type": "application/json" } });
+    pool.provider.forKey(pool.valueOf("A")).next(slow);
+    const first = pool.send();
+    await slow.started;
+
+    const meanwhile = [await pool.send(), await pool.send()];
+    await slow.send(Buffer.from('{"error":{"message":"Slow down"}}'));
+    await slow.end();
+
+    expect([...meanwhile, await first].map((response) => response.status)).toEqual([200, 200, 200]);
+    expect(pool.provider.picks()).toBe("ABBB");
+  });
+
+  it("counts the rush on a key that has just come back as one failure too", async () => {
+    await using pool = await poolOf(gateway, { weights: [1], settings: fast });
+    pool.provider.forKey(pool.valueOf("A")).always(rateLimit);
+    await pool.turns(1);
+    await pool.becomes("A", "available");
+
+    const rush = await Promise.all(Array.from({ length: 50 }, () => pool.send()));
+    await Promise.all(rush.map((response) => response.arrayBuffer()));
+
+    expect(new Set(rush.map((response) => response.status))).toEqual(new Set([429]));
+    expect((await pool.key("A")).consecutive_failures).toBe(2);
+  });
+
+  it("counts one failure for each key when a limit of the whole address meets twenty requests at once", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1, 1] });
+    pool.provider.on().always(rateLimit);
+
+    const responses = await Promise.all(Array.from({ length: 20 }, () => pool.send()));
+    await Promise.all(responses.map((response) => response.arrayBuffer()));
+
+    expect((await gateway.keys(pool.record)).map((key) => key.consecutive_failures)).toEqual([1, 1, 1]);
+  });
+
   it("is extended by a longer wait that the provider states, up to the cap, and not shortened by a shorter one", async () => {
     await using pool = await poolOf(gateway, { weights: [1, 1, 1, 1] });
     pool.provider.forKey(pool.valueOf("A")).next(reply.status(429, { "retry-after": "300" }));

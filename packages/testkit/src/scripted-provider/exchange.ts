@@ -49,6 +49,13 @@ export class Exchange {
     return this.#body;
   }
 
+  /** Lets the rest of the request's body pass unread until it ends or the exchange is over. */
+  async discardBody(): Promise<void> {
+    this.#incoming.resume();
+    if (this.#incoming.complete) return;
+    await this.wait(once(this.#incoming, "end"));
+  }
+
   async #readBody(): Promise<Buffer> {
     try {
       for await (const chunk of this.#incoming) this.#request.append(chunk as Buffer);

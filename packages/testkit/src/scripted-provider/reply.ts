@@ -138,9 +138,19 @@ function cutBeforeHeaders(how: "fin" | "rst" = "rst"): Reply {
   return replyOf(async (exchange) => exchange.cut(how));
 }
 
-/** Answers while the upload still runs, reads none of it, and closes as a server must that cannot reuse the connection. */
+/**
+ * Answers while the upload still runs, and only then lets the rest of it pass, unread: as servers linger before they close,
+ * since a close with bytes unread would reset the connection and could take the answer with it.
+ */
 function early(code: number, headers: ReplyHeaders = {}, body?: ReplyBody): Reply {
-  return replyOf((exchange) => status(code, { connection: "close", ...headers }, body).play(exchange), false);
+  return replyOf(async (exchange) => {
+    const { bytes, type } = encode(body);
+    const length = { "content-length": String(bytes.length) };
+    exchange.head(code, { ...contentType(headers, type), ...length, connection: "close", ...headers });
+    if (bytes.length > 0) await exchange.write(bytes);
+    await exchange.discardBody();
+    await exchange.end();
+  }, false);
 }
 
 /** A body without an end: the piece again and again, as fast as it is taken or every `delayMs`. */
