@@ -2,7 +2,7 @@ import type { Insertable, Kysely, Selectable, Transaction, Updateable } from "ky
 import { type FieldError, KeywheelError } from "@keywheel/pool";
 import { chunksOf } from "./chunks.ts";
 import { fromReasonValues, toReasonValues } from "./reason-columns.ts";
-import { runMany } from "./run-many.ts";
+import { parametersOf, runMany } from "./run-many.ts";
 import type { Database, KeyTable } from "./schema.ts";
 import type { SealedSecrets } from "./sealed-secrets.ts";
 import type { KeyPatch, KeyRecord, KeySecret } from "./store.ts";
@@ -33,7 +33,7 @@ export async function insertKeys(
     const [first] = rows;
     if (first === undefined) continue;
     const query = trx.insertInto("keys").values(first).compile();
-    await runMany(trx, query, rows.map(Object.values<unknown>));
+    await runMany(trx, query, parametersOf(rows));
   }
 }
 

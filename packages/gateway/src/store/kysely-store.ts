@@ -63,6 +63,8 @@ export class KyselyStore implements port.OpenedStore {
     try {
       store.#masterKeyMatches = await store.#write(async (trx) => {
         await migrate(trx, options.engine, { now: options.now() });
+        // SQLite opens a file that it may only read without a word: a write tells at the start, not at the first refusal.
+        await setMeta(trx, "last_opened_at", String(options.now()));
         return await options.secrets.checkCanary(trx);
       });
       return store;

@@ -3,7 +3,7 @@ import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
 import { toDisabledColumns } from "./key-rows.ts";
 import { fromReasonValues, toInstant, toReasonValues } from "./reason-columns.ts";
-import { runMany } from "./run-many.ts";
+import { parametersOf, runMany } from "./run-many.ts";
 import type { Database, HealthTable } from "./schema.ts";
 import type { KeyOutcome } from "./store.ts";
 
@@ -87,7 +87,7 @@ async function saveHealths(trx: Transaction<Database>, records: readonly HealthR
       })),
     )
     .compile();
-  await runMany(trx, query, rows.map(Object.values<unknown>));
+  await runMany(trx, query, parametersOf(rows));
 }
 
 function toRow({ keyId, model, secretVersion, health, reason }: HealthRecord): Insertable<HealthTable> {

@@ -77,12 +77,23 @@ describe("a private file", () => {
 
   it("loses a mode that lets others in, and may be missing", () => {
     const path = join(aFolder(), "file");
-    writeFileSync(path, "", { mode: 0o666 });
+    writeFileSync(path, "");
+    chmodSync(path, 0o664);
 
     tightenFile(path);
     tightenFile(`${path}-wal`);
 
     expect(modeOf(path)).toBe(0o600);
+  });
+
+  it("is not made writable where its owner made it read-only", () => {
+    const path = join(aFolder(), "file");
+    writeFileSync(path, "");
+    chmodSync(path, 0o444);
+
+    tightenFile(path);
+
+    expect(modeOf(path)).toBe(0o400);
   });
 });
 

@@ -46,7 +46,7 @@ export function preparePrivateFolder(path: string): void {
 /** Takes the rights to a file from everybody but its owner. A file that is not there is none to protect. */
 export function tightenFile(path: string): void {
   try {
-    if (modeOf(path) !== fileMode) chmodSync(path, fileMode);
+    takeFromOthers(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return;
     throw new KeywheelError("store_unavailable", `The mode of ${path} cannot be set to 0600: ${reasonOf(error)}`, {
@@ -119,9 +119,8 @@ function putInPlace(draft: string, path: string): boolean {
 }
 
 function tightenFolder(folder: string): void {
-  if (modeOf(folder) === folderMode) return;
   try {
-    chmodSync(folder, folderMode);
+    takeFromOthers(folder);
   } catch (error) {
     // A mounted volume often belongs to root while its group may write. Its files are still closed to others.
     if (codeOf(error) !== "EPERM") throw error;
@@ -133,8 +132,10 @@ function isShared(folder: string): boolean {
   return stats !== undefined && (stats.mode & 0o1000) !== 0;
 }
 
-function modeOf(path: string): number {
-  return statSync(path).mode & 0o777;
+function takeFromOthers(path: string): void {
+  const mode = statSync(path).mode & 0o7777;
+  // Nothing is given: an owner who made the master key read-only had a reason.
+  if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
 }
 
 function sync(path: string): void {

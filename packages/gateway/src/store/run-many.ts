@@ -39,6 +39,11 @@ export async function runMany<DB>(
   });
 }
 
+/** Rows as parameters of an insert of the first one. All come from one function, so their columns have one order. */
+export function parametersOf(rows: readonly object[]): readonly (readonly unknown[])[] {
+  return rows.map((row) => Object.values<unknown>({ ...row }));
+}
+
 function isBatching<T extends object>(connection: T): connection is T & BatchingConnection {
   return "executeBatch" in connection;
 }

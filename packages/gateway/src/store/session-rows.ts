@@ -2,7 +2,7 @@ import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
 import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
 import { readVersions } from "./outcome-rows.ts";
 import { toInstant } from "./reason-columns.ts";
-import { runMany } from "./run-many.ts";
+import { parametersOf, runMany } from "./run-many.ts";
 import type { Database, SessionTable } from "./schema.ts";
 import type { EndedSession } from "./store.ts";
 
@@ -32,7 +32,7 @@ async function upsert(
       })),
     )
     .compile();
-  await runMany(trx, query, rows.map(Object.values<unknown>));
+  await runMany(trx, query, parametersOf(rows));
 }
 
 export async function takeSessions(

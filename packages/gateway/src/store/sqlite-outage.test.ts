@@ -99,8 +99,9 @@ describe("while another process writes to the database", () => {
       await holder.ended;
       expect(await journal.flush(10_000)).toBe(true);
 
-      expect(longestMs).toBeLessThan(4500);
-      expect(delay.stop()).toBeLessThan(500);
+      expect(longestMs).toBeLessThan(6000);
+      // A loop that waited for the lock would be away for three seconds; this much a busy machine may take.
+      expect(delay.stop()).toBeLessThan(1500);
       const { keys, health } = await store.load();
       expect(keys.every(({ enabled }) => !enabled)).toBe(true);
       expect(health.length).toBe(100);

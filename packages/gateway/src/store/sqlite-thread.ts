@@ -83,6 +83,7 @@ export class SqliteThread {
 
 /** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
 function workerUrl(): URL {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  return new URL(`./sqlite-worker.${extension}`, import.meta.url);
+  const isSource = import.meta.url.endsWith(".ts");
+  // The compiler rewrites the names in imports, not in addresses. Both in full: tools find the file by them.
+  return isSource ? new URL("./sqlite-worker.ts", import.meta.url) : new URL("./sqlite-worker.js", import.meta.url);
 }
