@@ -47,14 +47,14 @@ describe("envelopes of errors", () => {
     [
       "a failed response in a stream",
       { type: "response.failed", response: { error: { code: "c", message: "m" } } },
-      ["c", "response.failed"],
+      ["c"],
     ],
     [
       "a failed run",
       { type: "error", error: { object: "thread.run", last_error: { code: "c", message: "m" } } },
       ["c"],
     ],
-    ["a flat error event", { type: "error", code: "c", message: "m", sequence_number: 2 }, ["c", "error"]],
+    ["a flat error event", { type: "error", code: "c", message: "m", sequence_number: 2 }, ["c"]],
     ["a list of errors", { success: false, errors: [{ code: 7003, message: "m" }] }, ["7003"]],
     ["plain text", "m", []],
     ["a JSON string", '"m"', []],

@@ -154,26 +154,31 @@ function validationMessage(value: unknown): string | undefined {
   return asText(first?.["msg"]) ?? asText(first?.["message"]);
 }
 
+/** Where codes stand; the type of an envelope is that of the event or object, not of the error. */
+const envelopeCodes = ["error_code", "code", "error_type", "status", "reason"];
+const codeFields = ["error_code", "code", "error_type", "type", "status", "reason", "errorcode", "limit_source"];
+const codeHolders = ["innererror", "metadata", "availability", "detail"];
+
 function codesOf(error: JsonObject, envelope: JsonObject): readonly string[] {
   const codes = new Set<string>();
-  const add = (value: unknown): void => {
-    const code = typeof value === "number" ? String(value) : asText(value);
-    if (code !== undefined && code.length <= 200 && codes.size < mostCodes) codes.add(code);
+  const add = (holder: JsonObject | undefined, fields: readonly string[]): void => {
+    for (const field of fields) {
+      const code = codeOf(holder?.[field]);
+      if (code !== undefined && codes.size < mostCodes) codes.add(code);
+    }
   };
-  for (const detail of detailsOf(error)) add(detail["reason"]);
-  addCodes(asObject(error["details"]) ?? {}, add);
-  addCodes(error, add);
-  for (const inner of ["innererror", "metadata", "availability", "detail", "additional_details"]) {
-    addCodes(asObject(error[inner]) ?? {}, add);
-  }
-  if (error !== envelope) addCodes(envelope, (value) => value !== "error" && add(value));
+  for (const detail of detailsOf(error)) add(detail, ["reason"]);
+  add(asObject(error["details"]), codeFields);
+  add(error, codeFields);
+  for (const holder of codeHolders) add(asObject(error[holder]), codeFields);
+  if (error !== envelope) add(envelope, envelopeCodes);
   return [...codes];
 }
 
-function addCodes(holder: JsonObject, add: (value: unknown) => void): void {
-  for (const name of ["error_code", "code", "error_type", "type", "status", "reason", "errorcode", "limit_source"]) {
-    add(holder[name]);
-  }
+/** "error" says what is known already. */
+function codeOf(value: unknown): string | undefined {
+  const code = typeof value === "number" ? String(value) : asText(value);
+  return code === undefined || code.length > 200 || code === "error" ? undefined : code;
 }
 
 function detailsOf(error: JsonObject): readonly JsonObject[] {

@@ -214,6 +214,7 @@ describe("case 20: an error in the body of a 200", () => {
     ["a failed run that was asked for", { object: "thread.run", last_error: { code: "rate_limit_exceeded" } }],
     ["a failed operation that was asked for", { name: "operations/1", done: true, error: { code: 7 } }],
     ["a failed job that was asked for", { id: "job-1", status: "failed", error: { code: 401 } }],
+    ["a line of a batch's results", { id: "batch_req_1", custom_id: "r-1", response: null, error: { code: 429 } }],
     ["no error in it", { object: "response", error: null }],
     ["an empty error", { error: {} }],
     ["an error that a model wrote", { choices: [{ message: { content: '{"error":{"code":401}}' } }] }],
@@ -222,6 +223,11 @@ describe("case 20: an error in the body of a 200", () => {
   });
 
   it("is the provider's own when it has no code", () => {
+    const flat = { type: "error", code: null, message: "An error occurred", sequence_number: 2 };
+    const failed = { type: "response.failed", response: { error: { message: "An error occurred" } } };
+
+    expect(line(judged({ status: 200, body: flat }))).toBe("none; provider-retry");
+    expect(line(judged({ status: 200, body: failed }))).toBe("none; provider-retry");
     expect(line(judged({ status: 200, body: { error: "model runner has stopped" } }))).toBe("none; provider-retry");
   });
 

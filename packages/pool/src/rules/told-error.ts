@@ -65,9 +65,10 @@ function isChunk(root: JsonObject): boolean {
   return (asText(root["object"]) ?? "").startsWith("chat.completion") || root["object"] === "text_completion";
 }
 
-/** A failed batch, run or video that was asked for: the question itself was answered. */
+/** A failed batch, run or video that was asked for, or a line of a batch's results: the question itself was answered. */
 function isJob(root: JsonObject): boolean {
-  return asText(root["object"]) !== undefined || (isPresent(root["id"]) && isPresent(root["status"]));
+  const isTracked = isPresent(root["id"]) && isPresent(root["status"]);
+  return isTracked || asText(root["object"]) !== undefined || isPresent(root["custom_id"]);
 }
 
 /** Ends that say "error" by their reason, and Groq's own place for it. */

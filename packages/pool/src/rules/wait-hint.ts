@@ -55,7 +55,8 @@ function waitOfRetryAfter(header: (name: string) => string | undefined, now: Epo
   if (milliseconds !== undefined) return milliseconds;
   const text = header("retry-after");
   if (text === undefined) return undefined;
-  const seconds = parseDecimal(text);
+  // A header that came twice is joined by commas; a date has one too, but begins with a letter.
+  const seconds = parseDecimal(text.split(",")[0]);
   if (seconds !== undefined) return asHint(seconds * 1000);
   const at = parseHttpDate(text);
   return at === undefined ? undefined : asHint(at - now);

@@ -2,7 +2,14 @@ import type { DurationMs, EpochMs } from "./time.ts";
 import { readDuration } from "./wait-formats.ts";
 
 /** What stands before a duration in the providers' sentences, lower case. */
-const beforeDuration = ["try again in ", "try again after ", "retry in ", "retry after ", "reset after "];
+const beforeDuration = [
+  "try again in ",
+  "try again after ",
+  "retry in ",
+  "retry after ",
+  "reset after ",
+  "please wait ",
+];
 const beforeDate = "regain access on ";
 
 /**

@@ -90,6 +90,25 @@ const rows: readonly (readonly [AnswerPreset, number, unknown, string])[] = [
   ["cerebras", 429, { type: "queue_exceeded", message: "m" }, "rate_limited"],
   ["perplexity", 429, says("m"), "rate_limited"],
 
+  [
+    "anthropic",
+    429,
+    {
+      error: {
+        type: "rate_limit_error",
+        message:
+          "This request would exceed your organization's maximum usage increase rate for input tokens per minute",
+      },
+    },
+    "rate_limited",
+  ],
+  [
+    "azure",
+    429,
+    error("429", "Your requests have exceeded token rate limit for your current pricing tier."),
+    "model_rate_limited",
+  ],
+
   // 5.2 Quota and billing
   ["openai", 429, error("organization_spend_limit_exceeded"), "quota_exhausted"],
   ["openai", 429, error("organization_usage_limit_exceeded"), "quota_exhausted"],

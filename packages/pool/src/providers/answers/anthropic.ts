@@ -21,7 +21,14 @@ export const anthropicAnswers: readonly RecognisedAnswer[] = [
     means: "quota_exhausted",
     source: "tombii/better-ccflare #261",
   },
-  // Limits are kept per model class, and the sentence names the class's limit; a rise too sharp is the organization's.
+  // A rise too sharp is the organization's; other limits are kept per model class, and the sentence names its limit.
+  {
+    status: [429],
+    code: ["rate_limit_error"],
+    phrase: ["usage increase rate"],
+    means: "rate_limited",
+    source: "AN-err",
+  },
   {
     status: [429],
     code: ["rate_limit_error"],

@@ -4,7 +4,7 @@ import type { RecognisedAnswer } from "../../rules/recognised-answer.ts";
 export const azureAnswers: readonly RecognisedAnswer[] = [
   {
     status: [429],
-    phrase: ["operation under azure openai api", "rate limit of your current", "high demand"],
+    phrase: ["rate limit", "high demand"],
     means: "model_rate_limited",
     source: "DD-AZ, AZ",
   },

@@ -62,8 +62,15 @@ export const openaiAnswers: readonly RecognisedAnswer[] = [
   { status: [400, 403], code: ["context_length_exceeded"], means: "context_too_long", source: "CX" },
 ];
 
+/** Of the billing codes those that no other provider uses for anything else: not `insufficient_quota`. */
+const unmistakableBilling = billing.filter((code) => code !== "insufficient_quota");
+
 /** What is beyond doubt wherever OpenAI's dialect is spoken; the meaning of its other codes is each provider's own. */
 export const openaiCompatibleAnswers: readonly RecognisedAnswer[] = [
+  { status: [400, 429], code: unmistakableBilling, means: "quota_exhausted", source: "OA-429, MS, NA" },
+  { status: [400], code: ["API_KEY_INVALID"], means: "key_refused", source: "DD-G, G-iss" },
+  { status: [403], marks: ["moderation_reasons"], means: "content_refused", source: "OR" },
+  { status: [403], marks: ["guardrail_patterns"], means: "content_refused", source: "OR" },
   { status: [403], code: ["unsupported_country_region_territory"], means: "region_refused", source: "OA-err" },
   { status: [400, 403], code: refusedContent, means: "content_refused", source: "OA-spec, CX" },
   { status: [400, 403], code: ["context_length_exceeded"], means: "context_too_long", source: "CX" },
