@@ -62,5 +62,12 @@ export { ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
-export { mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./providers/objects.ts";
+export {
+  isListing,
+  mayShowObjects,
+  objectPrint,
+  objectsInBody,
+  objectsInPath,
+  objectsShown,
+} from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";

@@ -36,6 +36,7 @@ export interface DeliveryReport {
  * If the provider's connection breaks, so does the client's: a cut answer must be seen as cut (field case 43).
  *
  * @param headers flat name, value, name, value
+ * @param tap     sees each piece go by
  * @returns settles when the last byte was handed to the client's connection, or either side has gone
  */
 export function deliverAnswer(
@@ -43,6 +44,7 @@ export function deliverAnswer(
   answer: StreamedAnswer,
   headers: string[],
   presence: ClientPresence,
+  tap?: { push(chunk: Buffer): void; end(): void },
 ): Promise<DeliveryReport> {
   return new Promise((resolve) => {
     let bytes = 0;
@@ -61,9 +63,11 @@ export function deliverAnswer(
     answer.deliver({
       data: (chunk) => {
         bytes += chunk.length;
+        tap?.push(chunk);
         return response.write(chunk);
       },
       end: (trailers) => {
+        tap?.end();
         if (trailers.length > 0) response.addTrailers(pairs(trailers));
         const ending = answer.ending();
         response.end(() => void ending.then(settle));

@@ -366,6 +366,79 @@ describe("failover", () => {
   );
 });
 
+describe("a stored object", () => {
+  const post = (body: object): RequestInit => ({ ...chat, body: JSON.stringify(body) });
+
+  it.each([
+    ["a file", "/files", { id: "file-abc123" }, "/files/file-abc123", undefined],
+    ["a response", "/responses", { id: "resp_abc123" }, "/responses", { previous_response_id: "resp_abc123" }],
+    ["a batch", "/batches", { id: "batch_abc123" }, "/batches/batch_abc123", undefined],
+    [
+      "a kept completion",
+      "/chat/completions",
+      { id: "chatcmpl-abc123" },
+      "/chat/completions/chatcmpl-abc123",
+      undefined,
+    ],
+  ])("goes back to the key that made it: %s (contract §4 rule 11)", async (_, path, made, laterPath, laterBody) => {
+    const { provider, url } = await openDataPlane();
+    provider.on({ path: `/v1${path}`, method: "POST" }).next(reply.json(200, {}, made));
+    provider.on().always(reply.json(200, {}, {}));
+    await (await fetch(url + path, post({ model: "m", store: true }))).text();
+
+    for (let n = 0; n < 4; n++) {
+      await (await fetch(url + laterPath, laterBody === undefined ? {} : post(laterBody))).text();
+    }
+
+    expect(provider.picks()).toBe("AAAAA");
+  });
+
+  it("is learnt from the first event of a stream, before the stream has ended", async () => {
+    const { provider, url } = await openDataPlane();
+    const created = { type: "response.created", response: { id: "resp_stream1", status: "in_progress" } };
+    const delta = { type: "response.output_text.delta", delta: "Hi" };
+    provider.on({ key: benchKeys[0]! }).next(reply.sse([{ data: created }, { data: delta }], { end: "hang" }));
+    provider.on().always(reply.json(200, {}, {}));
+    const stream = await fetch(`${url}/responses`, post({ model: "m", stream: true }));
+    await stream.body?.getReader().read();
+
+    const later = await fetch(`${url}/responses/resp_stream1`);
+
+    expect(later.headers.get("x-keywheel-key")).toBe(benchKeys[0]);
+  });
+
+  it("whose key rests gets the gateway's error, not another key's 404", async () => {
+    const { provider, url } = await openDataPlane();
+    provider.on({ method: "POST", path: "/v1/files" }).next(reply.json(200, {}, { id: "file-abc123" }));
+    provider.on({ path: "/v1/files/file-abc123" }).always(reply.json(429, {}, {}));
+    await (await fetch(`${url}/files`, post({}))).text();
+
+    const first = await fetch(`${url}/files/file-abc123`);
+    const second = await fetch(`${url}/files/file-abc123`);
+
+    expect([first.status, second.status]).toEqual([429, 429]);
+    expect(second.headers.get("x-keywheel-error")).toBe("pool_exhausted");
+    expect(second.headers.get("retry-after")).toBe("60");
+    expect(provider.picks()).toBe("AA");
+  });
+
+  it("of another's text pins nothing", async () => {
+    const { provider, url } = await openDataPlane();
+    provider.on().always(reply.json(200, {}, { id: "chatcmpl-abc123" }));
+    for (let n = 0; n < 3; n++) await (await fetch(`${url}/chat/completions`, chat)).text();
+
+    expect(provider.picks()).toBe("ABC");
+  });
+
+  it("is listed from one key, always the same", async () => {
+    const { provider, url } = await openDataPlane();
+    provider.on().always(reply.json(200, {}, { object: "list", data: [] }));
+    for (let n = 0; n < 3; n++) await (await fetch(`${url}/files?limit=2`)).text();
+
+    expect(provider.picks()).toBe("AAA");
+  });
+});
+
 describe("the network", () => {
   it("closing an idle connection under a request costs nothing: same key, fresh connection (case 36)", async () => {
     const bench = await openDataPlane({ keys: [benchKeys[0]!] });

@@ -1,28 +1,38 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import {
   type AttemptRecord,
   type Clock,
   credentialFor,
   dispatch,
   type DispatchOutcome,
-  type Question,
-  scanFields,
+  objectPrint,
   type Secret,
-  sessionFields,
-  sessionOf,
-  stringValue,
 } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
 import { type Admitted, admit, type Passage } from "./admission.ts";
 import { answerWith, deliverAnswer, Presence } from "./client.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
+import { isTappable, ObjectTap } from "./object-tap.ts";
 import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
+import { askPool, type SendableBody } from "./question.ts";
 import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
-import { modelInPath, parseTarget } from "./target.ts";
+import { parseTarget } from "./target.ts";
+import { UpgradeClient } from "./upgrade-client.ts";
+import { relay } from "./upgrade-relay.ts";
+import { UpgradedAnswer } from "./upgraded-answer.ts";
 import type { Upstream, UpstreamResult } from "./upstream.ts";
+import {
+  handshakeHeaders,
+  handshakeReader,
+  modelInQuery,
+  refuseUpgrade,
+  switchingHead,
+  withoutQueryCredentials,
+} from "./websocket-handshake.ts";
 
 export interface DataPlaneDeps {
   readonly catalog: CatalogView;
@@ -45,11 +55,7 @@ export interface DataPlaneDeps {
 
 const defaultReplayBytes = 64 * 1024 * 1024;
 const defaultBudgetBytes = 512 * 1024 * 1024;
-const scannedFields: ReadonlySet<string> = new Set(["model", ...sessionFields]);
-const noFields: ReadonlyMap<string, string> = new Map();
-const longestModel = 256;
 
-type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "streamed" }>;
 type Outcome<K extends string> = Extract<DispatchOutcome<StreamedAnswer>, { kind: K }>;
 
 /** How a request ended for its client. */
@@ -91,12 +97,30 @@ export class DataPlane {
    *
    * @param expectsContinue the client waits for `100 Continue` before it sends its body
    */
-  async handle(request: IncomingMessage, response: ServerResponse, expectsContinue = false): Promise<void> {
+  handle(request: IncomingMessage, response: ServerResponse, expectsContinue = false): Promise<void> {
+    return this.#handle(request, response, { expectsContinue });
+  }
+
+  /**
+   * Serves one request that asks for a WebSocket, and the connection that comes of it, to its end; never rejects.
+   *
+   * @param head what came behind the request's head
+   */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const upgrade = new UpgradeClient(request, socket, head);
+    return this.#handle(request, upgrade.response, { upgrade });
+  }
+
+  async #handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { expectsContinue = false, upgrade }: { readonly expectsContinue?: boolean; readonly upgrade?: UpgradeClient },
+  ): Promise<void> {
     this.#running++;
     // A client that breaks off in the middle of its body is no error of ours; `Presence` tells who needs to know.
     request.on("error", ignore);
     response.on("error", ignore);
-    const passage = this.#begin(request, response);
+    const passage = this.#begin(request, response, upgrade);
     try {
       this.#report(passage, await this.#serve(passage, expectsContinue));
     } catch (error) {
@@ -107,8 +131,9 @@ export class DataPlane {
     }
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse): Passage {
+  #begin(request: IncomingMessage, response: ServerResponse, upgrade: UpgradeClient | undefined): Passage {
     const { catalog, clock, newId } = this.#deps;
+    const { rawHeaders } = request;
     const target = parseTarget(request.url ?? "") ?? { slug: "", rest: "", query: "" };
     const runtime = catalog.bySlug(target.slug);
     return {
@@ -116,9 +141,10 @@ export class DataPlane {
       request,
       response,
       presence: new Presence(response),
-      target,
+      upgrade,
+      target: upgrade === undefined ? target : { ...target, query: withoutQueryCredentials(target.query) },
       runtime: runtime?.record.enabled === true ? runtime : undefined,
-      header: headerReader(request.rawHeaders),
+      header: upgrade === undefined ? headerReader(rawHeaders) : handshakeReader(rawHeaders, target.query),
       startedAt: clock.now(),
       startedMono: clock.monotonic(),
       ledger: { requestBytes: 0, attempts: [] },
@@ -130,6 +156,8 @@ export class DataPlane {
     if ("code" in admitted) return this.#answer(passage, admitted);
     const { runtime, token, ledger } = admitted;
     if (token !== undefined) ledger.tokenId = token.id;
+    const refused = passage.upgrade === undefined ? undefined : refuseUpgrade(passage.request);
+    if (refused !== undefined) return this.#answer(passage, { code: "invalid_request", message: refused });
     if (expectsContinue) passage.response.writeContinue();
     const body = await this.#readBody(admitted);
     if (body.kind === "gone") return leftEarly;
@@ -156,7 +184,7 @@ export class DataPlane {
   async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
     const { runtime, requestId, ledger } = passage;
     const { clock, onAttempt, onNotice } = this.#deps;
-    const question = questionOf(passage, body);
+    const { question, mayShowObjects } = askPool(passage, body);
     if (question.model !== undefined) ledger.model = question.model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
     const outcome = await dispatch<StreamedAnswer>({
@@ -175,10 +203,14 @@ export class DataPlane {
       },
       onNotice: (verdict) => onNotice(runtime.record.id, verdict.notice ?? verdict.code, verdict.message),
     });
-    return this.#conclude(passage, outcome);
+    return this.#conclude(passage, outcome, mayShowObjects);
   }
 
-  async #conclude(passage: Admitted, outcome: DispatchOutcome<StreamedAnswer>): Promise<Result> {
+  async #conclude(
+    passage: Admitted,
+    outcome: DispatchOutcome<StreamedAnswer>,
+    mayShowObjects: boolean,
+  ): Promise<Result> {
     const marks = ["x-keywheel-attempts", String(outcome.attempts)];
     if (passage.ledger.sessionId !== undefined) marks.push("x-keywheel-session", passage.ledger.sessionId);
     switch (outcome.kind) {
@@ -191,11 +223,27 @@ export class DataPlane {
         return { ...this.#answer(passage, brokenError(passage.runtime, outcome), marks), keyId: outcome.keyId };
       case "answer": {
         marks.push("x-keywheel-key", outcome.keyId);
-        const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks);
+        if (outcome.answer instanceof UpgradedAnswer) return this.#concludeUpgrade(passage, outcome, marks);
+        const learn = (ids: readonly string[]): void => pinObjects(passage.runtime, outcome.keyId, ids);
+        const tap = mayShowObjects && isTappable(outcome.answer) ? new ObjectTap(outcome.answer, learn) : undefined;
+        const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks, tap);
         await outcome.finish(ending);
         return { ...result, ending: ending.kind, keyId: outcome.keyId };
       }
     }
+  }
+
+  /**
+   * The provider has let the key in, and that is its success: what is said on the connection, perhaps for hours, is not
+   * judged, and the key's count of failures must not wait for its end.
+   */
+  async #concludeUpgrade(passage: Admitted, outcome: Outcome<"answer">, marks: readonly string[]): Promise<Result> {
+    const finished = outcome.finish({ kind: "completed" }).catch((error: unknown) => {
+      this.#deps.onFault(`recording the success of request ${passage.requestId}`, error);
+    });
+    const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks);
+    await finished;
+    return { ...result, ending: ending.kind, keyId: outcome.keyId };
   }
 
   #refusal({ record }: ProviderRuntime, { choice, last }: Outcome<"refused">): OwnError {
@@ -226,9 +274,9 @@ export class DataPlane {
   }
 
   async #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
-    const { runtime, request, path, pathOnly, presence } = passage;
+    const { runtime, request, path, pathOnly, presence, upgrade } = passage;
     if (secret === undefined) throw new Error("a key was chosen whose value cannot be resolved");
-    const headers = requestHeaders(request.rawHeaders);
+    const headers = (upgrade === undefined ? requestHeaders : handshakeHeaders)(request.rawHeaders);
     headers.push(...credentialFor(runtime.record.kind, secret, pathOnly));
     if (passage.header("user-agent") === undefined) headers.push("user-agent", `keywheel/${this.#deps.version}`);
     if (body.kind === "streamed" && body.lengthBytes !== undefined)
@@ -239,6 +287,7 @@ export class DataPlane {
       path,
       headers,
       body: contentOf(body),
+      upgrade: upgrade === undefined ? undefined : "websocket",
       timeouts: runtime.settings.timeouts,
       presence,
     });
@@ -250,10 +299,18 @@ export class DataPlane {
     passage: Passage,
     answer: StreamedAnswer,
     marks: readonly string[],
+    tap?: ObjectTap,
   ): Promise<Omit<Result, "ending"> & Pick<Awaited<ReturnType<typeof deliverAnswer>>, "ending">> {
-    const headers = [...responseHeaders(answer.rawHeaders), ...marks, ...safeguards(answer)];
     const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
-    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence);
+    if (answer instanceof UpgradedAnswer && passage.upgrade !== undefined) {
+      const { socket: client, early } = passage.upgrade.take();
+      client.write(switchingHead(answer.rawHeaders, marks));
+      const { ending, clientBytes, providerBytes } = await relay({ client, provider: answer.connection, early });
+      passage.ledger.requestBytes = clientBytes;
+      return { status: answer.status, ending: { kind: ending }, firstByteMs, responseBytes: providerBytes };
+    }
+    const headers = [...responseHeaders(answer.rawHeaders), ...marks, ...safeguards(answer)];
+    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence, tap);
     return { status: answer.status, ending, firstByteMs, responseBytes: bytes };
   }
 
@@ -287,17 +344,11 @@ export class DataPlane {
   }
 }
 
-/** What the request wants of the pool: its session and its model, from headers, path and body. */
-function questionOf({ runtime, token, header, pathOnly }: Admitted, body: SendableBody): Question {
-  const isScannable =
-    body.kind === "buffered" && isJson(header("content-type")) && !isEncoded(header("content-encoding"));
-  const fields = isScannable ? scanFields(body.bytes, scannedFields) : noFields;
-  const session = sessionOf(`${runtime.record.id}\n${token?.id ?? ""}`, header, fields);
-  const model = (modelInPath(runtime.record.kind, pathOnly) ?? stringValue(fields.get("model")))?.slice(
-    0,
-    longestModel,
+function pinObjects({ pool, record }: ProviderRuntime, keyId: string, ids: readonly string[]): void {
+  pool.pin(
+    keyId,
+    ids.map((id) => objectPrint(record.id, id)),
   );
-  return { ...(session === undefined ? {} : { session }), ...(model === undefined ? {} : { model }) };
 }
 
 function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">, "fault" | "message">): OwnError {
@@ -324,14 +375,6 @@ type UpstreamContent = Parameters<Upstream["send"]>[0]["body"];
 function lengthOf(body: SendableBody): number {
   if (body.kind === "buffered") return body.bytes.length;
   return body.kind === "streamed" ? (body.lengthBytes ?? 0) : 0;
-}
-
-function isJson(contentType: string | undefined): boolean {
-  return contentType !== undefined && /[/+]json\b/i.test(contentType);
-}
-
-function isEncoded(contentEncoding: string | undefined): boolean {
-  return contentEncoding !== undefined && contentEncoding !== "identity";
 }
 
 function ignore(): void {

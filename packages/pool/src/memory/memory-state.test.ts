@@ -481,6 +481,18 @@ describe("an object", () => {
   });
 });
 
+describe("a list", () => {
+  it("comes from the first key that can serve, and takes no turn", async () => {
+    const { state, turns, ticketOf } = await aBench(keysOf(1, 1, 1));
+
+    expect(await turns(3, { first: true })).toBe("AAA");
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    expect(await turns(3, { first: true })).toBe("BBB");
+    expect(await turns(1, { first: true, tried: new Set(["B"]) })).toBe("C");
+    expect(await turns(2)).toBe("BC");
+  });
+});
+
 describe("a model's own rest", () => {
   it("keeps the key for other models, and shares follow what is available for each", async () => {
     const { state, key, turns } = await aBench(keysOf(1, 1), { cooldownScope: "model" });

@@ -79,6 +79,10 @@ export class MemoryState implements SharedState {
     pool.wake(now);
     const pinnedTo = question.pinnedTo ?? this.#keyOfObjects(pool, question.objects, now);
     if (pinnedTo !== undefined) return choosePinned(poolId, pool, pinnedTo, question, now);
+    if (question.first === true) {
+      const first = pool.first(question.model, question.tried);
+      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", [], undefined, question);
+    }
 
     const bound = this.#bound(pool, question, now);
     if (bound !== undefined && bound.because === undefined) {

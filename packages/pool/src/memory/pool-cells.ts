@@ -100,6 +100,12 @@ export class PoolCells {
     return position === -1 ? undefined : this.#cells[position];
   }
 
+  /** The first key in order that can serve, taking no turn. */
+  first(model: string | undefined, tried: ReadonlySet<string> | undefined): KeyCell | undefined {
+    const position = this.wheelFor(model).first(this.#positionsOf(tried));
+    return position === -1 ? undefined : this.#cells[position];
+  }
+
   preview(count: number): string[] {
     return this.#wheel.preview(count).map((position) => this.#cells[position]?.entry.id ?? "");
   }

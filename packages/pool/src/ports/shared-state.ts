@@ -39,6 +39,8 @@ export interface Question {
   readonly pinnedTo?: string;
   /** Objects that the request names: the first that is known pins it to the key that made the object. */
   readonly objects?: readonly Fingerprint[];
+  /** The first key in wheel order that can serve, taking no turn: for lists, which must always come from the same key. */
+  readonly first?: boolean;
   /** The model or endpoint, for rests that are a model's own. */
   readonly model?: string;
   /** Keys that this request has tried. */

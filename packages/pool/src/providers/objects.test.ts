@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./objects.ts";
+import { isListing, mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./objects.ts";
 
 describe("objects that a request names", () => {
   it.each([
@@ -96,5 +96,18 @@ describe("endpoints", () => {
     ["DELETE", "/v1/files/file-abc123", false, false],
   ])("%s %s (store: %s) may show objects: %s", (method, path, stores, expected) => {
     expect(mayShowObjects(method, path, stores)).toBe(expected);
+  });
+});
+
+describe("lists", () => {
+  it.each([
+    ["GET", "/v1/files", true],
+    ["GET", "/v1/messages/batches", true],
+    ["GET", "/v1beta/cachedContents", true],
+    ["GET", "/v1/models", false],
+    ["GET", "/v1/files/file-abc123", false],
+    ["POST", "/v1/files", false],
+  ])("%s %s is one: %s", (method, path, expected) => {
+    expect(isListing(method, path)).toBe(expected);
   });
 });

@@ -1,3 +1,5 @@
+import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
+
 /**
  * Objects that a provider keeps for the key that made them: files, batches, stored responses, caches, threads … A later call
  * that names one must go to that key: another key's answer would be "no such file".
@@ -22,6 +24,10 @@ const keepsNothing =
 /** Gemini's calls on a model; those that run long answer with an operation to be asked for later. */
 const keepsNothingAction =
   /:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/;
+
+/** Collections whose list shows only what one key has made. */
+const listings =
+  /\/(files|uploads|batches|batch\/jobs|responses|conversations|assistants|threads|vector_stores|containers|fine_tuning\/jobs|evals|videos|skills|cachedContents|tunedModels|fileSearchStores|messages\/batches|chat\/completions|libraries|agents|operations)$/;
 
 /** Fields, anywhere in a body, whose value is the id of a stored object. */
 const idField =
@@ -76,6 +82,19 @@ export function mayShowObjects(method: string, path: string, stores: boolean): b
   if (method !== "POST" && method !== "GET" && method !== "PUT") return false;
   if (stores) return true;
   return !keepsNothing.test(path) && !keepsNothingAction.test(path);
+}
+
+/**
+ * Whether a request asks for a list of stored objects. Each key has its own: so that pages of it fit together, lists come
+ * from one key, always the same.
+ */
+export function isListing(method: string, path: string): boolean {
+  return method === "GET" && listings.test(path);
+}
+
+/** The fingerprint under which an object's maker is remembered. */
+export function objectPrint(poolId: string, id: string): Fingerprint {
+  return fingerprint(`${poolId}\nobject\n${id}`);
 }
 
 /**

@@ -86,6 +86,13 @@ export class Wheel {
     return position;
   }
 
+  /** The first usable position in order that is not excluded, or -1; it takes no turn. */
+  first(excluded?: ReadonlySet<number>): number {
+    let position = this.#usable.nextFrom(0);
+    while (excluded?.has(position) === true) position = this.#usable.nextFrom(position + 1);
+    return position;
+  }
+
   /** The next `count` turns, taking none. */
   preview(count: number): number[] {
     const turns: number[] = [];

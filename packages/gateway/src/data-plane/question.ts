@@ -1,0 +1,61 @@
+import {
+  type Fingerprint,
+  isListing,
+  mayShowObjects,
+  objectPrint,
+  objectsInBody,
+  objectsInPath,
+  type Question,
+  scanFields,
+  sessionFields,
+  sessionOf,
+  stringValue,
+} from "@keywheel/pool";
+import type { Admitted } from "./admission.ts";
+import type { RequestBody } from "./request-body.ts";
+import { modelInPath } from "./target.ts";
+
+export type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "streamed" }>;
+
+/** What a request wants of the pool, and what may be learnt from its answer. */
+export interface Asked {
+  readonly question: Question;
+  /** Whether the answer may show objects that later calls will name. */
+  readonly mayShowObjects: boolean;
+}
+
+const scannedFields: ReadonlySet<string> = new Set(["model", "store", ...sessionFields]);
+const noFields: ReadonlyMap<string, string> = new Map();
+const longestModel = 256;
+
+/** Reads session, model and named objects from headers, path and body; the body is read once and not parsed. */
+export function askPool(passage: Admitted, body: SendableBody): Asked {
+  const { runtime, token, header, pathOnly, request } = passage;
+  const method = request.method ?? "";
+  const json = jsonBytes(passage, body);
+  const fields = json === undefined ? noFields : scanFields(json, scannedFields);
+  const session = sessionOf(`${runtime.record.id}\n${token?.id ?? ""}`, header, fields);
+  const model = modelInPath(runtime.record.kind, pathOnly) ?? stringValue(fields.get("model"));
+  const objects = runtime.pool.hasPins ? namedObjects(runtime.record.id, pathOnly, json) : [];
+  const question: Question = {
+    ...(session === undefined ? {} : { session }),
+    ...(model === undefined ? {} : { model: model.slice(0, longestModel) }),
+    ...(objects.length === 0 ? {} : { objects }),
+    ...(session === undefined && isListing(method, pathOnly) ? { first: true } : {}),
+  };
+  return { question, mayShowObjects: mayShowObjects(method, pathOnly, fields.get("store") === "true") };
+}
+
+function namedObjects(poolId: string, path: string, json: Buffer | undefined): Fingerprint[] {
+  const ids = objectsInPath(path);
+  if (json !== undefined) ids.push(...objectsInBody(json.toString("latin1")));
+  return ids.map((id) => objectPrint(poolId, id));
+}
+
+/** The body if it is JSON that can be read as it is. */
+function jsonBytes({ header }: Admitted, body: SendableBody): Buffer | undefined {
+  if (body.kind !== "buffered") return undefined;
+  const encoding = header("content-encoding");
+  const isPlain = encoding === undefined || encoding.toLowerCase() === "identity";
+  return isPlain && /[/+]json\b/i.test(header("content-type") ?? "") ? body.bytes : undefined;
+}
