@@ -206,6 +206,7 @@ describe("case 20: an error in the body of a 200", () => {
   });
 
   it.each([
+    ["a whole answer of chat beside it", { object: "chat.completion", choices: [{}], error: { code: 429 } }],
     ["an answer beside it", { choices: [{ message: { content: "x" } }], error: { code: 429 } }],
     [
       "a failed response that was asked for",
@@ -220,6 +221,10 @@ describe("case 20: an error in the body of a 200", () => {
     ["an error that a model wrote", { choices: [{ message: { content: '{"error":{"code":401}}' } }] }],
   ])("is none with %s", (_, body) => {
     expect(line(judged({ status: 200, body }))).toBe("succeeded; give-back");
+  });
+
+  it("is one beside an empty answer", () => {
+    expect(line(judged({ status: 200, body: { choices: [], error: { code: 401 } } }))).toBe("disable; next-key");
   });
 
   it("is the provider's own when it has no code", () => {

@@ -47,9 +47,11 @@ export function valueTellsError(value: unknown): boolean {
   const type = asText(root["type"]) ?? asText(root["event_type"]) ?? "";
   if (failedEvents.includes(type) || root["object"] === "error") return true;
   if (isFailedEnd(root)) return true;
-  if (isError(root["error"]))
-    return isChunk(root) || (!resultFields.some((name) => isPresent(root[name])) && !isJob(root));
-  return false;
+  return isError(root["error"]) && (isChunk(root) || !isAnswerItself(root));
+}
+
+function isAnswerItself(root: JsonObject): boolean {
+  return isJob(root) || resultFields.some((name) => isPresent(root[name]));
 }
 
 function isError(value: unknown): boolean {
@@ -57,12 +59,12 @@ function isError(value: unknown): boolean {
 }
 
 function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null;
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }
 
 /** OpenRouter puts the error beside the choices of a chunk. */
 function isChunk(root: JsonObject): boolean {
-  return (asText(root["object"]) ?? "").startsWith("chat.completion") || root["object"] === "text_completion";
+  return root["object"] === "chat.completion.chunk";
 }
 
 /** A failed batch, run or video that was asked for, or a line of a batch's results: the question itself was answered. */
