@@ -2,7 +2,7 @@
 export function nearest(word: string, choices: readonly string[]): string | undefined {
   const ranked = choices
     .map((choice) => ({ choice, distance: editDistance(word.toLowerCase(), choice.toLowerCase()) }))
-    .filter(({ choice, distance }) => distance <= Math.max(1, Math.floor(Math.max(word.length, choice.length) / 3)))
+    .filter(({ choice, distance }) => distance <= Math.max(1, Math.floor(choice.length * 0.4)))
     .sort((one, other) => one.distance - other.distance);
   return ranked[0]?.choice;
 }

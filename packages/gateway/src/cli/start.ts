@@ -32,6 +32,9 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   });
   terminal.out(bannerFor(gateway, { dataDir: options.dataDir, version: programVersion() }, terminal));
   log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
+  log.flush();
+  // Last: who waits for it finds everything in place, and everything said.
+  gateway.announce();
   if (options.open) (await import("./open-browser.ts")).openBrowser(gateway.createSignInLink(), terminal);
   await stopped;
 }

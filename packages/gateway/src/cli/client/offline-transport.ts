@@ -26,12 +26,11 @@ export async function createOfflineTransport(connection: Connection, environment
   const core = await openCore({
     ...connection,
     environment,
-    // Left to the first start, which shows it.
-    makesAdminToken: false,
     requireToken: false,
-    boundToLoopback: true,
     log,
     redactor,
+    // The admin token is left to the first start, which shows it.
+    meanwhile: async () => ({ boundToLoopback: true, makesAdminToken: false }),
   });
   const { test, close: closeTest } = createKeyTest(core);
   const app = await openControlPlane({

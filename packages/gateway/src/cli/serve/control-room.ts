@@ -29,7 +29,6 @@ export class ControlRoom {
 
   async #load(): Promise<Listener> {
     const [app, { getRequestListener }] = await Promise.all([this.#open(), import("@hono/node-server")]);
-    // Its own `Request` and `Response` are for this listener alone, not for the whole process.
-    return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+    return getRequestListener(app.fetch);
   }
 }

@@ -15,15 +15,21 @@ export interface CoreOptions {
   readonly dataDir: string;
   readonly masterKey: string | undefined;
   readonly adminToken: string | undefined;
-  /** Whether an admin token is made if there is none. */
-  readonly makesAdminToken: boolean;
   readonly envFile: string | undefined;
   readonly environment: Environment;
   readonly requireToken: boolean;
-  readonly boundToLoopback: boolean;
   readonly allowPrivateMetadata: boolean;
   readonly log: Log;
   readonly redactor: Redactor;
+  /** Called while the database opens, which takes its time in a thread of its own: to load what is needed next. */
+  readonly meanwhile: () => Promise<Reach>;
+}
+
+/** From where this process will be reached. */
+export interface Reach {
+  readonly boundToLoopback: boolean;
+  /** Whether an admin token is made if there is none. */
+  readonly makesAdminToken: boolean;
 }
 
 /** A data directory in the hands of this process: everything but the doors and the planes behind them. */
@@ -56,13 +62,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const { dataDir, masterKey, adminToken, redactor } = options;
   redactor.learn([masterKey, adminToken].filter((value) => value !== undefined));
   const { openStore } = await import("../../store/open-store.ts");
-  // The database opens in its own thread, while this one loads what comes next.
   const opening = openStore({ dataDir, masterKey });
+  // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
+  const reach = await options.meanwhile();
   const store = await opening;
   try {
-    return await joinCore(store, parts, options);
+    return await joinCore(store, parts, { ...options, ...reach });
   } catch (error) {
     await store.close();
     throw error;
@@ -83,7 +90,7 @@ async function loadParts() {
 async function joinCore(
   store: OpenedStore,
   parts: Awaited<ReturnType<typeof loadParts>>,
-  options: CoreOptions,
+  options: CoreOptions & Reach,
 ): Promise<Core> {
   const { log, redactor } = options;
   const clock = systemClock;
