@@ -12,7 +12,7 @@ import { AdminAuth, type AdminAuthOptions } from "../../gateway/src/control-plan
 import { EventHub } from "../../gateway/src/control-plane/event-hub.ts";
 import { openStore } from "../../gateway/src/store/open-store.ts";
 import type { OpenedStore, Store } from "../../gateway/src/store/store.ts";
-import { createFakeClock, type FakeClock } from "./fake-clock.ts";
+import { createFakeClock, defaultEpochMs, type FakeClock } from "./fake-clock.ts";
 
 export interface ControlBenchOptions {
   /** Variables that keys refer to; tests change them and call `environment.check()`. */
@@ -49,6 +49,8 @@ export interface ControlBench {
   addProvider(parts?: object): Promise<string>;
   addKey(provider: string, parts?: object): Promise<KeyOnTheWire>;
   pool(providerId: string): Pool;
+  /** As it was in the beginning, without the cost of opening another store. */
+  clean(): Promise<void>;
   /** Another catalog and control plane over the same database, as after a restart. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -154,7 +156,11 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
     });
     const answered = await response.text();
     const isJson = /json/.test(response.headers.get("content-type") ?? "");
-    return { status: response.status, headers: response.headers, body: isJson ? (JSON.parse(answered) as unknown) : answered };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? (JSON.parse(answered) as unknown) : answered,
+    };
   };
 
   return {
@@ -200,6 +206,13 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       const pool = current.pools.get(providerId);
       if (!pool) throw new Error(`no pool ${providerId}`);
       return pool;
+    },
+    async clean() {
+      broken = undefined;
+      clock.set(defaultEpochMs);
+      for (const { record } of current.catalog.providers.list()) await current.catalog.providers.remove(record.id);
+      for (const { id } of current.catalog.tokens.list()) await current.catalog.tokens.remove(id);
+      told.length = 0;
     },
     async restart() {
       current.environment.close();

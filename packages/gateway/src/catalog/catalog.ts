@@ -127,7 +127,7 @@ export class Catalog implements CatalogView {
     stats.requests += 1;
     stats.lastUsedAt = attempt.startedAt;
     if (attempt.outcome === "client_gone") return;
-    const succeeded = attempt.status !== undefined && attempt.status < 400 && !failsInside(attempt.outcome);
+    const succeeded = attempt.status !== undefined && attempt.status < 400;
     stats[succeeded ? "successes" : "failures"] += 1;
   }
 
@@ -184,11 +184,6 @@ export class Catalog implements CatalogView {
     await this.#core.configure(entry);
     this.#core.tell({ type: "provider-changed", providerId: entry.record.id, at });
   }
-}
-
-/** Codes of errors that arrive inside a response of status 200. */
-function failsInside(outcome: string): boolean {
-  return /limited|overloaded|exhausted|failed|error|unavailable|refused/.test(outcome);
 }
 
 export type { CatalogDeps } from "./core.ts";

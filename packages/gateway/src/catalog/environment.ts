@@ -14,6 +14,8 @@ export interface EnvironmentReader {
   resolve(name: string): Resolution;
   /** Called when the values may have changed. */
   onChange(listener: () => void): void;
+  /** Looks now whether something changed, and tells the listeners. */
+  check(): void;
 }
 
 export interface EnvironmentOptions {
@@ -54,7 +56,6 @@ export class Environment implements EnvironmentReader {
     this.#listeners.push(listener);
   }
 
-  /** Looks whether something changed, and tells the listeners. The timer calls it. */
   check(): void {
     this.#readFile();
     let changed = false;

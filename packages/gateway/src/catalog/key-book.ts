@@ -253,6 +253,7 @@ export class KeyBook {
     if (revived.length > 0) await core.write((store) => store.clearHealth(revived));
     await core.write((store) => store.updateKeys(patches));
     for (const { id, patch } of patches) entry.change(id, patch);
+    if (patches.some(({ patch }) => patch.secret?.kind === "reference")) core.deps.environment.check();
     // Begun together: no request may find a key that is on again and still rests.
     await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
     const ended = patches.filter(({ patch }) => patch.enabled === false).map(({ id }) => id);
@@ -291,6 +292,8 @@ export class KeyBook {
 
   async #takeUp(entry: ProviderEntry, records: readonly KeyRecord[]): Promise<void> {
     const core = this.#core;
+    // A person who has just set a variable expects the key that refers to it to be there at once.
+    if (records.some(({ secret }) => secret.kind === "reference")) core.deps.environment.check();
     for (const record of records) {
       entry.add(record);
       core.own(record.id, entry);

@@ -159,7 +159,9 @@ export class ProviderEntry implements ProviderRuntime {
   /** The keys as the pool needs them; looks up every reference. */
   keyEntries(): KeyEntry[] {
     return this.cells().map((cell) => {
-      this.#lookUp(cell);
+      const value = this.#lookUp(cell);
+      // Not laid over another mark: what a new value means is settled by `lookAgain` alone.
+      cell.lastValue ??= value;
       const { id, weight, enabled, secretVersion } = cell.record;
       return { id, weight, enabled, secretVersion, resolved: cell.unresolved === undefined };
     });
@@ -171,11 +173,13 @@ export class ProviderEntry implements ProviderRuntime {
     const replaced: KeyCell[] = [];
     for (const cell of this.#cells.values()) {
       if (cell.record.secret.kind !== "reference") continue;
-      const before = { value: cell.lastValue, message: cell.unresolved?.message };
-      this.#lookUp(cell);
-      if (before.message !== cell.unresolved?.message) changed = true;
-      if (before.value !== cell.lastValue) changed = true;
-      if (before.value !== undefined && before.value !== cell.lastValue) replaced.push(cell);
+      const before = cell.unresolved?.message;
+      const value = this.#lookUp(cell);
+      if (before !== cell.unresolved?.message) changed = true;
+      if (value === undefined || value === cell.lastValue) continue;
+      changed = true;
+      if (cell.lastValue !== undefined) replaced.push(cell);
+      cell.lastValue = value;
     }
     return { changed, replaced };
   }
@@ -208,26 +212,28 @@ export class ProviderEntry implements ProviderRuntime {
     return resolution.kind === "resolved" ? resolution.value : undefined;
   }
 
-  #lookUp(cell: KeyCell): void {
+  /** Brings `unresolved` up to date. @returns the mark of a reference's value */
+  #lookUp(cell: KeyCell): string | undefined {
     const { secret } = cell.record;
     if (secret.kind === "literal") {
       cell.unresolved = undefined;
-      return;
+      return undefined;
     }
     if (secret.kind === "undecryptable") {
       const message = "It was encrypted with another master key: enter it again, or start with that master key";
       cell.unresolved ??= { code: "undecryptable", message, since: this.#context.now() };
-      return;
+      return undefined;
     }
     const resolution = this.#context.environment.resolve(secret.name);
     if (resolution.kind === "resolved") {
       cell.unresolved = undefined;
-      cell.lastValue = this.#mark(resolution.value.reveal());
-      return;
+      return this.#mark(resolution.value.reveal());
     }
     const { message } = resolution;
-    if (cell.unresolved?.message === message) return;
-    cell.unresolved = { code: "unresolved", message, since: this.#context.now() };
+    if (cell.unresolved?.message !== message) {
+      cell.unresolved = { code: "unresolved", message, since: this.#context.now() };
+    }
+    return undefined;
   }
 
   #hold(record: KeyRecord): void {

@@ -55,8 +55,11 @@ function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldError[] {
 }
 
 function phraseOf(issue: Issue): string {
-  if (issue.code === "invalid_type" && issue.message.startsWith("Invalid input")) return withArticle(issue.expected);
-  if (issue.code === "invalid_value") return `one of ${issue.values.map((value) => String(value)).join(", ")}`;
+  // The schema brought no phrase of its own.
+  const isUnsaid = issue.message.startsWith("Invalid ");
+  if (issue.code === "invalid_type" && isUnsaid) return withArticle(issue.expected);
+  if (issue.code === "invalid_value" && isUnsaid)
+    return `one of ${issue.values.map((value) => String(value)).join(", ")}`;
   return issue.message;
 }
 
