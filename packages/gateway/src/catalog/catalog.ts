@@ -73,6 +73,11 @@ export class Catalog implements CatalogView {
     return entry?.record.enabled === true ? entry : undefined;
   }
 
+  /** A provider by its id, disabled ones too: for what operators do, not for requests. */
+  byId(id: string): ProviderRuntime | undefined {
+    return this.#core.find(id);
+  }
+
   get requiresToken(): boolean {
     const { requireToken, boundToLoopback } = this.#core.deps;
     return requireToken || (!boundToLoopback && this.tokens.count > 0);

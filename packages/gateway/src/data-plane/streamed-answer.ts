@@ -1,6 +1,7 @@
 import type { Ending, Opening, UpstreamAnswer } from "@keywheel/pool";
 import { BodyWatch } from "./body-watch.ts";
 import { decodeBeginning } from "./content-coding.ts";
+import { headerReader } from "./headers.ts";
 
 /** Who receives the body. Called in the order of the bytes; after `end` or `fail` not again. */
 export interface BodySink {
@@ -37,6 +38,8 @@ export class StreamedAnswer implements UpstreamAnswer {
   readonly rawHeaders: readonly string[];
   readonly receivedAt: number;
   readonly #control: BodyControl;
+  /** Made when first asked: a judgement may ask for dozens of names. */
+  #headers: ((name: string) => string | undefined) | undefined;
   readonly #openingMs: number;
   #watch: BodyWatch | undefined;
   #held: Buffer[] = [];
@@ -68,13 +71,8 @@ export class StreamedAnswer implements UpstreamAnswer {
   }
 
   header(name: string): string | undefined {
-    let found: string | undefined;
-    for (let index = 0; index < this.rawHeaders.length; index += 2) {
-      if (this.rawHeaders[index]?.toLowerCase() !== name) continue;
-      const value = this.rawHeaders[index + 1] ?? "";
-      found = found === undefined ? value : `${found}, ${value}`;
-    }
-    return found;
+    this.#headers ??= headerReader(this.rawHeaders);
+    return this.#headers(name);
   }
 
   get isComplete(): boolean {

@@ -42,6 +42,8 @@ export interface Core {
   readonly events: EventHub;
   readonly auth: AdminAuth;
   readonly sessions: SessionWriter;
+  /** Takes every secret out of a text. */
+  readonly redact: (text: string) => string;
   /** The admin token, if it was made now: shown this once. */
   readonly madeToken: Secret | undefined;
   /** Tells whoever wants to know what happened in a pool. Never throws. */
@@ -151,6 +153,7 @@ async function joinCore(
     events,
     auth,
     sessions,
+    redact: redactor.redact,
     madeToken,
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
