@@ -1,6 +1,6 @@
 import { type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
-import type { KeyRecord, ProviderRecord, TokenRecord } from "../store/store.ts";
+import type { ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import { KeyBook } from "./key-book.ts";
 import { providerPresets, type ProviderPreset } from "./presets.ts";
@@ -192,7 +192,5 @@ export class Catalog implements CatalogView {
 }
 
 export type { CatalogDeps } from "./core.ts";
-export type { Environment, EnvironmentReader, Resolution } from "./environment.ts";
-export type { CatalogEvent } from "./events.ts";
 export type { KeyView } from "./provider-entry.ts";
-export type { KeyRecord, ProviderRecord, TokenRecord };
+export type { ProviderRecord, TokenRecord };

@@ -1,7 +1,19 @@
+import { createRoute, z } from "@hono/zod-openapi";
 import type { ControlApp } from "./app.ts";
+import { guarded, problems } from "./problems.ts";
+import { security, sessionCookie } from "./security.ts";
 
-/** Both ways in; named by every call under /api but the one that signs in. */
-export const security = [{ adminToken: [] }, { browserSession: [] }];
+const route = createRoute({
+  method: "get",
+  path: "/api/openapi.json",
+  tags: ["gateway"],
+  summary: "This document",
+  security,
+  responses: {
+    200: { description: "OpenAPI 3.1", content: { "application/json": { schema: z.looseObject({}) } } },
+    ...problems(...guarded),
+  },
+});
 
 /** Serves the document that is made from the very schemas that validate. To be called after all routes of /api. */
 export function addDocument(app: ControlApp, version: string): void {
@@ -13,10 +25,15 @@ export function addDocument(app: ControlApp, version: string): void {
   app.openAPIRegistry.registerComponent("securitySchemes", "browserSession", {
     type: "apiKey",
     in: "cookie",
-    name: "keywheel_session",
+    name: sessionCookie,
     description: "Set by signing in at /ui/.",
   });
-  app.doc31("/api/openapi.json", {
+  let made: object | undefined;
+  app.openapi(route, (c) => c.json({ ...(made ??= app.getOpenAPI31Document(head(version))) }, 200));
+}
+
+function head(version: string) {
+  return {
     openapi: "3.1.0",
     info: {
       title: "Keywheel control plane",
@@ -33,5 +50,5 @@ export function addDocument(app: ControlApp, version: string): void {
       { name: "gateway", description: "State, events, health." },
       { name: "sign-in", description: "Browsers." },
     ],
-  });
+  };
 }

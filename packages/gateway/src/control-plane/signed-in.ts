@@ -4,8 +4,8 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { ControlEnv } from "./app.ts";
 import type { AdminAuth } from "./auth.ts";
 import { sessionLifeMs } from "./browser-sessions.ts";
+import { sessionCookie } from "./security.ts";
 
-const cookieName = "keywheel_session";
 /** The only calls without a token: they are how one is shown. */
 const open: ReadonlySet<string> = new Set(["POST /api/sign-in"]);
 
@@ -26,7 +26,7 @@ function admitCaller(c: Context<ControlEnv>, auth: AdminAuth): () => boolean {
     auth.check(token, peerOf(c));
     return () => true;
   }
-  const cookie = getCookie(c, cookieName);
+  const cookie = getCookie(c, sessionCookie);
   if (cookie === undefined || !auth.browsers.isValid(cookie)) throw new KeywheelError("unauthorized");
   return () => auth.browsers.isValid(cookie);
 }
@@ -39,12 +39,12 @@ export function peerOf(c: Context<ControlEnv>): string {
 }
 
 export function giveCookie(c: Context<ControlEnv>, value: string): void {
-  setCookie(c, cookieName, value, { ...cookieOptions(c), maxAge: sessionLifeMs / 1000 });
+  setCookie(c, sessionCookie, value, { ...cookieOptions(c), maxAge: sessionLifeMs / 1000 });
 }
 
 export function takeCookie(c: Context<ControlEnv>): string | undefined {
-  const value = getCookie(c, cookieName);
-  deleteCookie(c, cookieName, cookieOptions(c));
+  const value = getCookie(c, sessionCookie);
+  deleteCookie(c, sessionCookie, cookieOptions(c));
   return value;
 }
 

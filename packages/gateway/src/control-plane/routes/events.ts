@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { eventSchema } from "../../contract/event.ts";
 import { eventStream } from "../event-stream.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems } from "../problems.ts";
 
 const route = createRoute({

@@ -13,7 +13,7 @@ import {
 } from "../../contract/key.ts";
 import { integerQuery } from "../../contract/session.ts";
 import { listOf } from "../../contract/wire.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
 import { keyToWire } from "../wire.ts";
 import { providerParams } from "./providers.ts";

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { presetSchema, providerCreateSchema, providerPatchSchema, providerSchema } from "../../contract/provider.ts";
 import { listOf } from "../../contract/wire.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
 import { providerToWire } from "../wire.ts";
 

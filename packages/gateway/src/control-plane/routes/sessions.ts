@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { KeywheelError } from "@keywheel/pool";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { sessionListSchema, sessionQuerySchema } from "../../contract/session.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems } from "../problems.ts";
 import { sessionToWire } from "../wire.ts";
 

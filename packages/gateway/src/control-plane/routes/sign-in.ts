@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { signInLinkSchema, signInSchema } from "../../contract/sign-in.ts";
 import { toTime } from "../../contract/wire.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
 import { giveCookie, peerOf, takeCookie } from "../signed-in.ts";
 

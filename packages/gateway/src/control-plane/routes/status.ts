@@ -4,7 +4,7 @@ import type { keyCountsSchema } from "../../contract/status.ts";
 import { statusSchema } from "../../contract/status.ts";
 import { toTime, toTimeOrNull } from "../../contract/wire.ts";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
-import { security } from "../openapi.ts";
+import { security } from "../security.ts";
 import { guarded, problems } from "../problems.ts";
 
 type KeyCounts = z.infer<typeof keyCountsSchema>;
