@@ -1,3 +1,4 @@
+import type { Upstream } from "../../data-plane/upstream.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { Redactor } from "../../telemetry/redactor.ts";
 import type { Connection } from "../connection.ts";
@@ -32,7 +33,14 @@ export async function createOfflineTransport(connection: Connection, environment
     // The admin token is left to the first start, which shows it.
     meanwhile: async () => ({ boundToLoopback: true, makesAdminToken: false }),
   });
-  const { test, close: closeTest } = createKeyTest(core);
+  // Made when the first key is tried: hardly any command does that.
+  let upstream: Promise<Upstream> | undefined;
+  const openUpstream = (): Promise<Upstream> => {
+    upstream ??= import("../../data-plane/undici-upstream.ts").then(
+      ({ UndiciUpstream }) => new UndiciUpstream(core.clock),
+    );
+    return upstream;
+  };
   const app = await openControlPlane({
     core,
     info: {
@@ -41,7 +49,7 @@ export async function createOfflineTransport(connection: Connection, environment
       urls: () => [],
       masterKeyOk: () => core.store.masterKeyMatches,
     },
-    testKey: test,
+    testKey: createKeyTest(core, redactor, openUpstream),
     log,
   });
 
@@ -57,7 +65,7 @@ export async function createOfflineTransport(connection: Connection, environment
       return { status: response.status, body: await response.text() };
     },
     close: async () => {
-      await closeTest();
+      await (await upstream)?.close();
       await core.close();
       flush();
     },

@@ -1,8 +1,10 @@
 import { join } from "node:path";
-import { admit, checkBind, isLoopback } from "../../control-plane/doors.ts";
+import { admit, checkBind, isLoopback, judgeVisitor, refusalBody } from "../../control-plane/doors.ts";
 import { UndiciUpstream } from "../../data-plane/undici-upstream.ts";
+import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import type { Redactor } from "../../telemetry/redactor.ts";
 import { wrongWords } from "../exit.ts";
 import type { StartOptions } from "../start-options.ts";
 import { programVersion } from "../version.ts";
@@ -11,6 +13,7 @@ import { ControlRoom } from "./control-room.ts";
 import type { Core, Reach } from "./core.ts";
 import type { Gateway, GatewayParts } from "./gateway.ts";
 import { openDataPlane } from "./observe.ts";
+import { answerRaw } from "./raw-answers.ts";
 import { removeRunning, writeRunning } from "./ready-file.ts";
 import { type Rooms, type RunningServer, startServer } from "./server.ts";
 import { createKeyTest } from "./test-key.ts";
@@ -35,12 +38,12 @@ export function refuseOpenDoors({ catalog, auth }: Core, { host }: StartOptions)
 
 /** Opens the doors, in an order in which nothing is reached before it can answer. */
 export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
-  const { options, log } = parts;
+  const { options, log, redactor } = parts;
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
   const upstream = new UndiciUpstream(core.clock);
   const { dataPlane, metrics } = openDataPlane({ core, upstream, version: programVersion(), ...parts });
   const control = new ControlRoom(
-    () => openControlPlane({ core, ...controlParts(core, upstream, life), log: log.log }),
+    () => openControlPlane({ core, ...controlParts(core, { upstream, redactor, life }), log: log.log }),
     {
       metrics,
       auth: isLoopback(options.host) ? undefined : core.auth,
@@ -79,7 +82,10 @@ interface Life {
   isStopping: boolean;
 }
 
-function controlParts(core: Core, upstream: UndiciUpstream, life: Life) {
+function controlParts(
+  core: Core,
+  { upstream, redactor, life }: { readonly upstream: Upstream; readonly redactor: Redactor; readonly life: Life },
+) {
   return {
     info: {
       version: programVersion(),
@@ -87,7 +93,7 @@ function controlParts(core: Core, upstream: UndiciUpstream, life: Life) {
       urls: () => life.urls,
       masterKeyOk: () => core.store.masterKeyMatches,
     },
-    testKey: createKeyTest(core, upstream).test,
+    testKey: createKeyTest(core, redactor, async () => upstream),
     notReady: () => (life.isStopping ? "the gateway is stopping" : undefined),
   };
 }
@@ -102,6 +108,14 @@ function roomsFor(
     admits: (request, response) => admit(request, response, policy),
     control: (request, response) => control.handle(request, response),
     data: (request, response, expectsContinue) => void dataPlane.handle(request, response, expectsContinue),
+    admitsUpgrade: ({ method = "GET", url = "/", headers, socket: { localAddress } }, socket) => {
+      const verdict = judgeVisitor({ method, url, headers, localAddress }, policy);
+      if (verdict.kind !== "refuse") return true;
+      const { status, text: body } = refusalBody(verdict);
+      answerRaw(socket, { status, code: verdict.code, contentType: "application/problem+json", body });
+      return false;
+    },
+    upgrade: (request, socket, head) => dataPlane.handleUpgrade(request, socket, head),
   };
 }
 

@@ -16,7 +16,14 @@ afterEach(async () => {
 async function aServer(rooms: Partial<Rooms> = {}, port = 0): Promise<RunningServer> {
   const say = (text: string) => (_request: IncomingMessage, response: ServerResponse) => response.end(text);
   const server = await startServer(
-    { admits: () => true, control: say("control"), data: say("data"), ...rooms },
+    {
+      admits: () => true,
+      control: say("control"),
+      data: say("data"),
+      admitsUpgrade: () => true,
+      upgrade: async (_request, socket) => void socket.end("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+      ...rooms,
+    },
     { host: "127.0.0.1", port },
   );
   open.push(server);
@@ -72,8 +79,8 @@ describe("what is no request", () => {
     ["too many headers", `GET / HTTP/1.1\r\nhost: x\r\nbig: ${"x".repeat(70_000)}\r\n\r\n`, "431 Request Header"],
     ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", "405 Method Not Allowed"],
     [
-      "an upgrade",
-      "GET /openai/v1/realtime HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+      "a WebSocket of the control plane",
+      "GET /api/events HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
       "501 Not Implemented",
     ],
     [
@@ -89,6 +96,18 @@ describe("what is no request", () => {
     expect(answer).toContain(`HTTP/1.1 ${status}`);
     expect(answer).toContain("x-keywheel-error: invalid_request");
   });
+});
+
+it("ignores an offer of HTTP/2, as Java's client makes with every request", async () => {
+  const { port } = await aServer();
+
+  const answer = await exchange(
+    port,
+    "GET /openai/x HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\n\r\n",
+  );
+
+  expect(answer).toContain("HTTP/1.1 200 OK");
+  expect(answer).toContain("data");
 });
 
 describe("when it stops", () => {
@@ -129,6 +148,26 @@ describe("when it stops", () => {
 
     await expect(answer).rejects.toThrow("fetch failed");
     expect(await stopped).toEqual({ cutOff: 0 });
+  });
+
+  it("lets a WebSocket go on for as long, then cuts it off", async () => {
+    let begun = false;
+    const { port, stop } = await aServer({
+      upgrade: (_request, socket) => {
+        begun = true;
+        return new Promise((resolve) => socket.once("close", () => resolve()));
+      },
+    });
+    const closed = exchange(
+      port,
+      "GET /openai/x HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+    );
+    await until(() => begun);
+
+    const outcome = await stop({ graceMs: 80, controlMs: 0 });
+
+    expect(outcome).toEqual({ cutOff: 1 });
+    expect(await closed).toBe("");
   });
 
   it("does not wait for idle connections", async () => {

@@ -6,7 +6,6 @@ import { failed } from "../exit.ts";
 import { answerClientError, answerConnect, answerUpgrade } from "./raw-answers.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Who answers. */
 export interface Rooms {
@@ -15,8 +14,10 @@ export interface Rooms {
   readonly control: Handler;
   /** @param expectsContinue the client waits for `100 Continue`, which is for this room to give, or to refuse */
   readonly data: (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => void;
-  /** Upgrades on paths of the data plane; without it they are answered 501. */
-  readonly upgrade?: UpgradeHandler;
+  /** The same for requests that ask for a WebSocket. */
+  readonly admitsUpgrade: (request: IncomingMessage, socket: Duplex) => boolean;
+  /** Settles when the connection that came of it has ended; never rejects. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
 export interface ServerOptions {
@@ -44,8 +45,7 @@ export interface Patience {
 
 /** @throws CommandError (1) if the address cannot be had */
 export async function startServer(rooms: Rooms, options: ServerOptions): Promise<RunningServer> {
-  const running = new Set<Exchange>();
-  const sockets = new Set<Duplex>();
+  const busy: Busy = { exchanges: new Set(), sockets: new Set(), upgraded: new Map() };
   let isStopping = false;
   const server = createServer({
     // An upload may take as long as it takes; it is the data plane that watches over it.
@@ -55,9 +55,11 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     keepAliveTimeout: 75_000,
     maxHeaderSize: 65_536,
     noDelay: true,
+    // Java's client, for one, offers `h2c` with every request, which is to be ignored (RFC 9110 §7.8).
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.trim().toLowerCase() === "websocket",
   });
   const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    track(running, request, response);
+    track(busy.exchanges, request, response);
     if (isStopping) response.shouldKeepAlive = false;
     if (!rooms.admits(request, response)) return;
     if (!isControlPath(request.url ?? "/")) return rooms.data(request, response, expectsContinue);
@@ -65,24 +67,27 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     rooms.control(request, response);
   };
   server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    busy.sockets.add(socket);
+    socket.once("close", () => busy.sockets.delete(socket));
   });
   server.on("request", (request, response) => accept(request, response, false));
   server.on("checkContinue", (request, response) => accept(request, response, true));
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // From here on it is no HTTP connection, and whoever took it ends it.
-    sockets.delete(socket);
+    busy.sockets.delete(socket);
     socket.on("error", () => socket.destroy());
-    if (rooms.upgrade === undefined || isControlPath(request.url ?? "/")) answerUpgrade(socket);
-    else rooms.upgrade(request, socket, head);
+    if (!rooms.admitsUpgrade(request, socket)) return;
+    if (isControlPath(request.url ?? "/")) return answerUpgrade(socket);
+    const ended = rooms.upgrade(request, socket, head);
+    busy.upgraded.set(socket, ended);
+    socket.once("close", () => busy.upgraded.delete(socket));
   });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerConnect(socket));
   server.on("clientError", (error: Error, socket: Duplex) => {
     answerClientError(
       error,
       socket,
-      [...running].some(({ socket: busy }) => busy === socket),
+      [...busy.exchanges].some((exchange) => exchange.socket === socket),
     );
   });
 
@@ -92,9 +97,9 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     port: address.port,
     stop: (patience) => {
       isStopping = true;
-      return stop(server, { running, sockets }, patience);
+      return stop(server, busy, patience);
     },
-    cut: () => server.closeAllConnections(),
+    cut: () => cutAll(server, busy),
   };
 }
 
@@ -102,6 +107,15 @@ interface Exchange {
   readonly socket: Socket;
   readonly response: ServerResponse;
   readonly isControl: boolean;
+}
+
+/** What is under way. */
+interface Busy {
+  readonly exchanges: Set<Exchange>;
+  /** Every connection that speaks HTTP. */
+  readonly sockets: Set<Duplex>;
+  /** Those that speak WebSocket, and their ends. */
+  readonly upgraded: Map<Duplex, Promise<void>>;
 }
 
 function track(running: Set<Exchange>, request: IncomingMessage, response: ServerResponse): void {
@@ -141,31 +155,37 @@ function urlOf(host: string, port: number): string {
 
 async function stop(
   server: Server,
-  { running, sockets }: { readonly running: ReadonlySet<Exchange>; readonly sockets: ReadonlySet<Duplex> },
+  busy: Busy,
   { graceMs, controlMs }: Patience,
 ): Promise<{ readonly cutOff: number }> {
   let cutOff = 0;
-  const cutControl = (): void => {
-    for (const { isControl, socket } of running) if (isControl) socket.destroy();
-  };
-  const cutAll = (): void => {
-    for (const { isControl } of running) if (!isControl) cutOff++;
-    server.closeAllConnections();
-  };
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const { response } of running) response.shouldKeepAlive = false;
+  for (const { response } of busy.exchanges) response.shouldKeepAlive = false;
   const timers = [
-    setTimeout(cutControl, controlMs),
-    setTimeout(cutAll, graceMs),
+    setTimeout(() => cutControl(busy), controlMs),
+    setTimeout(() => (cutOff = cutAll(server, busy)), graceMs),
     // Node itself waits for a next request on them, and for the first one up to a minute.
-    setInterval(() => closeIdle(sockets, running), 50),
+    setInterval(() => closeIdle(busy), 50),
   ];
   await closed;
+  await Promise.all(busy.upgraded.values());
   for (const timer of timers) clearTimeout(timer);
   return { cutOff };
 }
 
-function closeIdle(sockets: ReadonlySet<Duplex>, running: ReadonlySet<Exchange>): void {
-  const busy = new Set<Duplex>([...running].map(({ socket }) => socket));
-  for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
+function cutControl({ exchanges }: Busy): void {
+  for (const { isControl, socket } of exchanges) if (isControl) socket.destroy();
+}
+
+/** @returns how many of those whose end somebody waits for */
+function cutAll(server: Server, { exchanges, upgraded }: Busy): number {
+  const count = [...exchanges].filter(({ isControl }) => !isControl).length + upgraded.size;
+  server.closeAllConnections();
+  for (const socket of upgraded.keys()) socket.destroy();
+  return count;
+}
+
+function closeIdle({ sockets, exchanges }: Busy): void {
+  const active = new Set<Duplex>([...exchanges].map(({ socket }) => socket));
+  for (const socket of sockets) if (!active.has(socket)) socket.destroy();
 }
