@@ -1,6 +1,6 @@
 import { fingerprint, sessionValueHash, type SessionRef } from "@keywheel/pool";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { benchToken, type ControlBench, openControlBench } from "../../../testkit/src/control-bench.ts";
+import { benchToken, type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
 
 let bench: ControlBench;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { Choice, KeyEffect, Secret } from "@keywheel/pool";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ControlBench, openControlBench } from "../../../testkit/src/control-bench.ts";
+import { type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
 
 let bench: ControlBench;
 let provider: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ControlBench, openControlBench } from "../../../testkit/src/control-bench.ts";
+import { type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
 import { defaultSettings } from "../catalog/settings.ts";
 import { eventTypes } from "../contract/event.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ControlBench, openControlBench } from "../../../testkit/src/control-bench.ts";
+import { type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
 
 let bench: ControlBench;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ControlBench, openControlBench } from "../../../testkit/src/control-bench.ts";
+import { type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
 
 // One bench for all: each row checks that nothing has changed, so the next finds what the first one found.
 let bench: ControlBench;

@@ -3,16 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Journal, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
-// Rooms of the gateway are no exports of it.
-import { Catalog, type CatalogDeps } from "../../gateway/src/catalog/catalog.ts";
-import { Environment } from "../../gateway/src/catalog/environment.ts";
-import type { KeyOnTheWire, KeyTestResult } from "../../gateway/src/contract/key.ts";
-import { type ControlApp, type ControlPlaneDeps, createControlPlane } from "../../gateway/src/control-plane/app.ts";
-import { AdminAuth, type AdminAuthOptions } from "../../gateway/src/control-plane/auth.ts";
-import { EventHub } from "../../gateway/src/control-plane/event-hub.ts";
-import { openStore } from "../../gateway/src/store/open-store.ts";
-import type { OpenedStore, Store } from "../../gateway/src/store/store.ts";
-import { createFakeClock, defaultEpochMs, type FakeClock } from "./fake-clock.ts";
+import { Catalog, type CatalogDeps } from "../catalog/catalog.ts";
+import { Environment } from "../catalog/environment.ts";
+import type { KeyOnTheWire, KeyTestResult } from "../contract/key.ts";
+import { type ControlApp, type ControlPlaneDeps, createControlPlane } from "./app.ts";
+import { AdminAuth, type AdminAuthOptions } from "./auth.ts";
+import { EventHub } from "./event-hub.ts";
+import { openStore } from "../store/open-store.ts";
+import type { OpenedStore, Store } from "../store/store.ts";
+import { createFakeClock, defaultEpochMs, type FakeClock } from "@keywheel/testkit";
 
 export interface ControlBenchOptions {
   /** Variables that keys refer to; tests change them and call `environment.check()`. */
