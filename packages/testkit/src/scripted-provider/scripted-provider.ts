@@ -300,9 +300,14 @@ class RunningProvider implements ScriptedProvider {
     const scripted = this.#refusalOf(request) ?? this.#scriptedFor(request);
     if (scripted === undefined) {
       acceptWebSocket(request, socket);
-      socket.once("end", () => request.end("answered"));
+      socket.once("end", () => {
+        request.end("answered");
+        socket.end();
+      });
       return;
     }
+    // Nobody would notice that the client has left a connection that is not read.
+    socket.resume().once("end", () => socket.end());
     const outgoing = new ServerResponse(incoming);
     outgoing.shouldKeepAlive = false;
     outgoing.assignSocket(socket);
