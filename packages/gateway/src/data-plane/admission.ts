@@ -4,6 +4,7 @@ import type { CatalogView, ProviderRuntime, TokenRecord } from "../catalog/catal
 import type { Presence } from "./client.ts";
 import type { OwnError } from "./own-answers.ts";
 import { parseTarget, type Target, upstreamPath } from "./target.ts";
+import type { UpgradeClient } from "./upgrade-client.ts";
 
 /** What becomes known of a request on its way, for its record. */
 export interface Ledger {
@@ -20,6 +21,8 @@ export interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly presence: Presence;
+  /** The client's connection, if it asks to go on in another protocol. */
+  readonly upgrade: UpgradeClient | undefined;
   readonly target: Target;
   /** The provider that the path names, if it exists and is enabled. */
   readonly runtime: ProviderRuntime | undefined;

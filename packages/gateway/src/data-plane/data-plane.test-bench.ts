@@ -1,18 +1,20 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach } from "vitest";
 import { type AttemptRecord, MemoryState, Pool, type PoolEvent, Secret, type StatePolicy } from "@keywheel/pool";
 import { aPolicy, type ScriptedKind, type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
 import type { ProviderSettings } from "../contract/settings.ts";
+import type { TokenRecord } from "../store/store.ts";
 import { DataPlane, type DataPlaneDeps } from "./data-plane.ts";
+import type { OutboundProxies } from "./outbound-proxy.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { UndiciUpstream } from "./undici-upstream.ts";
 
 /** Keys A, B and C of a pool whose provider knows them. */
 export const benchKeys = ["sk-test-aaaaaaaaaaaaaaaa", "sk-test-bbbbbbbbbbbbbbbb", "sk-test-cccccccccccccccc"];
-const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+export const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 const settings: ProviderSettings = {
   cooldown: { baseMs: 60_000, capMs: 900_000, scope: "key" },
   affinity: { enabled: true, idleTtlMs: 86_400_000 },
@@ -24,12 +26,16 @@ const settings: ProviderSettings = {
 export interface Bench {
   readonly provider: ScriptedProvider;
   readonly pool: Pool;
+  readonly runtime: ProviderRuntime;
+  readonly upstream: UndiciUpstream;
   readonly url: string;
   readonly port: number;
   readonly records: RequestRecord[];
   readonly attempts: AttemptRecord[];
   readonly faults: unknown[];
   readonly events: PoolEvent[];
+  /** Requests under way. */
+  running(): number;
   close(): Promise<void>;
 }
 
@@ -40,6 +46,9 @@ export interface BenchOptions extends Partial<Pick<DataPlaneDeps, "replayBytes" 
   readonly baseUrl?: string;
   readonly preset?: string;
   readonly policy?: Partial<StatePolicy>;
+  /** The one gateway token; with it, tokens are required. */
+  readonly token?: string;
+  readonly proxies?: OutboundProxies;
 }
 
 const benches: Bench[] = [];
@@ -78,13 +87,13 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   const records: RequestRecord[] = [];
   const attempts: AttemptRecord[] = [];
   const faults: unknown[] = [];
-  const upstream = new UndiciUpstream(clock);
+  const upstream = new UndiciUpstream(clock, options.proxies);
   const plane = new DataPlane({
     ...options,
     catalog: {
       bySlug: (slug) => (slug === "llm" ? runtime : undefined),
-      requiresToken: false,
-      findToken: () => undefined,
+      requiresToken: options.token !== undefined,
+      findToken: (text) => (text === options.token ? ({ id: "tok", providerIds: null } as TokenRecord) : undefined),
       secrets: () => [],
     },
     upstream,
@@ -97,16 +106,36 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     onFault: (_, error) => void faults.push(error),
     version: "0.0.0",
   });
+  const upgraded = new Set<Socket>();
   const server = createServer((request, response) => void plane.handle(request, response));
   server.on("checkContinue", (request, response) => void plane.handle(request, response, true));
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on("error", () => {});
+    upgraded.add(socket);
+    void plane.handleUpgrade(request, socket, head);
+  });
   const port = await listening(server);
   const close = async (): Promise<void> => {
     server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
     server.close();
     await upstream.close();
     await provider.close();
   };
-  const bench = { provider, pool, url: `http://127.0.0.1:${port}/llm`, port, records, attempts, faults, events, close };
+  const bench = {
+    provider,
+    pool,
+    runtime,
+    upstream,
+    url: `http://127.0.0.1:${port}/llm`,
+    port,
+    records,
+    attempts,
+    faults,
+    events,
+    running: () => plane.running,
+    close,
+  };
   benches.push(bench);
   return bench;
 }

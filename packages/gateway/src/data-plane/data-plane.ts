@@ -28,7 +28,6 @@ import type { Upstream, UpstreamResult } from "./upstream.ts";
 import {
   handshakeHeaders,
   handshakeReader,
-  modelInQuery,
   refuseUpgrade,
   switchingHead,
   withoutQueryCredentials,

@@ -1,3 +1,5 @@
+import { ProxyError } from "./outbound-proxy-tunnel.ts";
+
 /** A request that got no answer. */
 export interface BrokenDelivery {
   readonly kind: "broken";
@@ -50,6 +52,9 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   }
   if (code.startsWith("HPE_")) {
     return { ...broken, fault: "unreachable", repeatable: false, message: "The provider's answer is not valid HTTP." };
+  }
+  if (error instanceof ProxyError) {
+    return { ...broken, fault: "unreachable", repeatable: false, message: error.message };
   }
   const isReset = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
   const isUnworked = !context.hasStarted || safeMethods.has(context.method);

@@ -14,6 +14,7 @@ import {
 import type { Admitted } from "./admission.ts";
 import type { RequestBody } from "./request-body.ts";
 import { modelInPath } from "./target.ts";
+import { modelInQuery } from "./websocket-handshake.ts";
 
 export type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "streamed" }>;
 
@@ -30,12 +31,13 @@ const longestModel = 256;
 
 /** Reads session, model and named objects from headers, path and body; the body is read once and not parsed. */
 export function askPool(passage: Admitted, body: SendableBody): Asked {
-  const { runtime, token, header, pathOnly, request } = passage;
+  const { runtime, token, header, pathOnly, request, upgrade, target } = passage;
   const method = request.method ?? "";
   const json = jsonBytes(passage, body);
   const fields = json === undefined ? noFields : scanFields(json, scannedFields);
   const session = sessionOf(`${runtime.record.id}\n${token?.id ?? ""}`, header, fields);
-  const model = modelInPath(runtime.record.kind, pathOnly) ?? stringValue(fields.get("model"));
+  const named = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
+  const model = modelInPath(runtime.record.kind, pathOnly) ?? named;
   const objects = runtime.pool.hasPins ? namedObjects(runtime.record.id, pathOnly, json) : [];
   const question: Question = {
     ...(session === undefined ? {} : { session }),

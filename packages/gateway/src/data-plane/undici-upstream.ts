@@ -1,8 +1,12 @@
 import diagnosticsChannel from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import { type Dispatcher, Pool } from "undici";
-import { faultOf } from "./fault.ts";
+import type { Duplex } from "node:stream";
+import { type buildConnector, type Dispatcher, Pool } from "undici";
+import { type BrokenDelivery, faultOf } from "./fault.ts";
+import type { OutboundProxies, OutboundProxy } from "./outbound-proxy.ts";
+import { createTunnelConnector, ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
+import { UpgradedAnswer } from "./upgraded-answer.ts";
 import type { Upstream, UpstreamRequest, UpstreamResult } from "./upstream.ts";
 
 /** Below the 60 s and more that providers keep idle connections, so that we let go of them first. */
@@ -34,24 +38,28 @@ export class UndiciUpstream implements Upstream {
   readonly #pools = new Map<string, Pool>();
   readonly #now: () => number;
   readonly #monotonic: () => number;
+  readonly #proxies: OutboundProxies | undefined;
 
-  constructor(clock: { readonly now: () => number; readonly monotonic: () => number }) {
+  /** @param proxies which stand on the way; default: none does */
+  constructor(clock: { readonly now: () => number; readonly monotonic: () => number }, proxies?: OutboundProxies) {
     this.#now = clock.now;
     this.#monotonic = clock.monotonic;
+    this.#proxies = proxies;
   }
 
   send(request: UpstreamRequest): Promise<UpstreamResult> {
     if (request.presence.isGone) return Promise.resolve({ kind: "gone" });
     return new Promise((resolve) => {
-      const exchange = new Exchange(request, resolve, this.#now, this.#monotonic);
+      const { pool, path, headers, forwarder } = this.#wayOf(request);
+      const exchange = new Exchange(request, resolve, { now: this.#now, monotonic: this.#monotonic, forwarder });
       try {
-        this.#poolFor(request).dispatch(
+        pool.dispatch(
           {
-            origin: request.origin,
             method: request.method,
-            path: request.path,
-            headers: request.headers,
+            path,
+            headers,
             body: request.body ?? null,
+            upgrade: request.upgrade ?? null,
             headersTimeout: request.timeouts.headersMs,
             bodyTimeout: request.timeouts.idleMs,
           },
@@ -68,23 +76,50 @@ export class UndiciUpstream implements Upstream {
     this.#pools.clear();
   }
 
-  #poolFor(request: UpstreamRequest): Pool {
-    const { connectMs } = request.timeouts;
-    const id = `${request.origin} ${connectMs}`;
+  /** Directly; through a proxy's tunnel; or, on plain http, as a request to the proxy (RFC 9112 §3.2.2), as curl does. */
+  #wayOf({ origin, path, headers, upgrade, timeouts: { connectMs } }: UpstreamRequest): Way {
+    const proxy = this.#proxies?.proxyFor(origin);
+    if (proxy === undefined) return { pool: this.#poolFor(origin, "direct", connectMs), path, headers };
+    const isForwardable = origin.startsWith("http:") && proxy.origin.startsWith("http:") && upgrade === undefined;
+    if (!isForwardable) {
+      const tunnel = (): buildConnector.connector => createTunnelConnector(proxy, connectMs);
+      return { pool: this.#poolFor(origin, "tunnel", connectMs, tunnel), path, headers };
+    }
+    const toProxy = [...headers, "host", new URL(origin).host];
+    if (proxy.authorization !== undefined) toProxy.push("proxy-authorization", proxy.authorization.reveal());
+    return {
+      pool: this.#poolFor(proxy.origin, "direct", connectMs),
+      path: origin + path,
+      headers: toProxy,
+      forwarder: proxy,
+    };
+  }
+
+  #poolFor(origin: string, way: string, connectMs: number, connector?: () => buildConnector.connector): Pool {
+    const id = `${way} ${origin} ${connectMs}`;
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new Pool(request.origin, {
+    const pool = new Pool(origin, {
       allowH2: false,
       connections: null,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs * 10,
       maxHeaderSize: maxHeaderBytes,
-      connect: { timeout: connectMs },
+      connect: connector?.() ?? { timeout: connectMs },
     });
     this.#pools.set(id, pool);
     return pool;
   }
+}
+
+/** How a request gets to its provider. */
+interface Way {
+  readonly pool: Pool;
+  readonly path: string;
+  readonly headers: string[];
+  /** The proxy to which the request goes instead, to be passed on. */
+  readonly forwarder?: OutboundProxy;
 }
 
 /** One request on its way; what undici calls back. */
@@ -94,6 +129,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (result: UpstreamResult) => void;
   readonly #now: () => number;
   readonly #monotonic: () => number;
+  readonly #forwarder: OutboundProxy | undefined;
   readonly #startedAt: number;
   readonly #stopListening: () => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -103,13 +139,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     request: UpstreamRequest,
     settle: (result: UpstreamResult) => void,
-    now: () => number,
-    monotonic: () => number,
+    {
+      now,
+      monotonic,
+      forwarder,
+    }: {
+      readonly now: () => number;
+      readonly monotonic: () => number;
+      readonly forwarder: OutboundProxy | undefined;
+    },
   ) {
     this.#request = request;
     this.#settle = settle;
     this.#now = now;
     this.#monotonic = monotonic;
+    this.#forwarder = forwarder;
     this.#startedAt = monotonic();
     this.#stopListening = request.presence.onGone(() => this.#leave());
   }
@@ -123,6 +167,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, statusText?: string): void {
     if (status < 200) return;
     const rawHeaders = toStrings(controller.rawHeaders);
+    if (this.#forwarder !== undefined && isProxysOwn(status, rawHeaders)) {
+      controller.abort(refusal(this.#forwarder, new URL(this.#request.origin).host, status));
+      return;
+    }
     const head = { status, statusText: statusText ?? "", rawHeaders, receivedAt: this.#now() };
     const control = {
       pause: () => controller.pause(),
@@ -131,6 +179,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     };
     this.#answer = new StreamedAnswer(head, control, { openingMs: this.#request.timeouts.openingMs });
     this.#settle({ kind: "answer", answer: this.#answer });
+  }
+
+  onRequestUpgrade(controller: Dispatcher.DispatchController, status: number, _: unknown, socket: Duplex): void {
+    this.#stopListening();
+    const rawHeaders = toStrings(controller.rawHeaders);
+    const head = { status, statusText: "Switching Protocols", rawHeaders, receivedAt: this.#now() };
+    this.#settle({ kind: "answer", answer: new UpgradedAnswer(head, socket) });
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
@@ -146,13 +201,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#stopListening();
     if (this.#answer !== undefined) this.#answer.fail(error);
     else if (this.#isGone) this.#settle({ kind: "gone" });
-    else this.#settle(faultOf(error, this.#context()));
+    else this.#settle(this.#faultOf(error));
   }
 
   #leave(): void {
     this.#isGone = true;
     this.#settle({ kind: "gone" });
     this.#controller?.abort(new Error("the client left"));
+  }
+
+  #faultOf(error: unknown): BrokenDelivery {
+    const fault = faultOf(error, this.#context());
+    if (this.#forwarder === undefined || fault.fault === "timeout" || error instanceof ProxyError) return fault;
+    return { ...fault, message: unreachable(this.#forwarder, error).message };
   }
 
   #context(): Parameters<typeof faultOf>[1] {
@@ -163,6 +224,17 @@ class Exchange implements Dispatcher.DispatchHandler {
       elapsedMs: this.#monotonic() - this.#startedAt,
     };
   }
+}
+
+/** Whether a forwarding proxy answered itself: a key must not be judged by that (RFC 9110 §15.5.8, RFC 9209 §2.1.1). */
+function isProxysOwn(status: number, rawHeaders: readonly string[]): boolean {
+  if (status === 407) return true;
+  if (status < 400) return false;
+  return rawHeaders.some((name, index) => {
+    if (index % 2 !== 0) return false;
+    const lower = name.toLowerCase();
+    return lower === "x-squid-error" || (lower === "proxy-status" && /;\s*error=/.test(rawHeaders[index + 1] ?? ""));
+  });
 }
 
 function toStrings(raw: Dispatcher.DispatchController["rawHeaders"]): string[] {

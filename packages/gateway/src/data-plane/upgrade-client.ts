@@ -31,7 +31,7 @@ export class UpgradeClient {
       // What Node's server set for a request does not hold for a connection that may be silent for hours; that its
       // other end is still there, TCP finds out.
       socket.setTimeout(0).setNoDelay(true).setKeepAlive(true, keepAliveProbeMs);
-      this.response.assignSocket(socket);
+      this.#assign(socket);
     }
     this.response.on("finish", this.#hangUp);
     socket.on("data", this.#hold).on("end", this.#leave).on("drain", this.#drained);
@@ -43,6 +43,15 @@ export class UpgradeClient {
     socket.pause().off("data", this.#hold).off("end", this.#leave).off("drain", this.#drained);
     if (socket instanceof Socket) this.response.detachSocket(socket);
     return { socket, early: this.#early };
+  }
+
+  #assign(socket: Socket): void {
+    try {
+      this.response.assignSocket(socket);
+    } catch {
+      // It came behind a request whose answer is still under way; what were written here would stand in the middle of it.
+      socket.once("close", () => this.response.destroy()).destroy();
+    }
   }
 
   readonly #hold = (chunk: Buffer): void => {

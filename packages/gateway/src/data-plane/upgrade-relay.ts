@@ -15,12 +15,9 @@ export interface RelayEnds {
   readonly provider: Duplex;
   /** What the client sent before the provider was there. */
   readonly early: readonly Buffer[];
-  /** What the client is told first. */
-  readonly greeting: Buffer;
+  /** After one side has ended, how long the other may be silent until it is taken for dead; default 10 s. */
+  readonly lingerMs?: number;
 }
-
-/** After one side has ended, how long the other may be silent until the connection is taken for dead. */
-const lingerMs = 10_000;
 
 /**
  * Passes bytes between two connections as they come, no faster than each side reads, until both have ended.
@@ -30,35 +27,48 @@ const lingerMs = 10_000;
  *
  * @returns settles when both connections are closed; never rejects
  */
-export function relay({ client, provider, early, greeting }: RelayEnds, lingersMs: number = lingerMs): Promise<RelayReport> {
+export function relay({ client, provider, early, lingerMs = 10_000 }: RelayEnds): Promise<RelayReport> {
   return new Promise((resolve) => {
     const fromClient = new Side(client, early);
-    const fromProvider = new Side(provider, [greeting]);
+    const fromProvider = new Side(provider, []);
     let ending: RelayReport["ending"] = "completed";
-    let open = 2;
+    let isHalfClosed = false;
     let linger: NodeJS.Timeout | undefined;
-    const stir = (): void => void linger?.refresh();
-    const onEnd = (): void => {
-      linger ??= setTimeout(() => {
-        client.destroy();
-        provider.destroy();
-      }, lingersMs);
-    };
-    const onClose = (side: Side, other: Side, broken: RelayReport["ending"]): void => {
-      if (--open === 0) {
-        clearTimeout(linger);
-        resolve({ ending, clientBytes: fromClient.bytes, providerBytes: fromProvider.bytes });
-      } else if (!side.hasEnded) {
-        ending = broken;
+    const watch = (side: Side, other: Side, broken: RelayReport["ending"]): Watcher => ({
+      stirred: () => void linger?.refresh(),
+      ended: () => {
+        other.socket.end();
+        linger ??= setTimeout(() => {
+          side.socket.destroy();
+          other.socket.destroy();
+        }, lingerMs);
+      },
+      closed: () => {
+        if (isHalfClosed) {
+          clearTimeout(linger);
+          resolve({ ending, clientBytes: fromClient.bytes, providerBytes: fromProvider.bytes });
+          return;
+        }
+        isHalfClosed = true;
+        // Having ended itself, it may still have been listening.
+        if (side.hasEnded && other.hasEnded) return;
+        if (!side.hasEnded) ending = broken;
         breakOff(other.socket);
-      }
-    };
-    // Both are told first what they are to read first; only then is either read.
-    fromClient.begin(fromProvider, { stir, onEnd, onClose: () => onClose(fromClient, fromProvider, "gone") });
-    fromProvider.begin(fromClient, { stir, onEnd, onClose: () => onClose(fromProvider, fromClient, "truncated") });
-    client.resume();
-    provider.resume();
+      },
+    });
+    fromClient.pipe(provider, watch(fromClient, fromProvider, "gone"));
+    fromProvider.pipe(client, watch(fromProvider, fromClient, "truncated"));
   });
+}
+
+/** Called back by a side. */
+interface Watcher {
+  /** Bytes moved. */
+  stirred(): void;
+  /** It says nothing more. */
+  ended(): void;
+  /** It neither says nor hears anything more. */
+  closed(): void;
 }
 
 /** One of the two connections, and what came from it. */
@@ -66,41 +76,41 @@ class Side {
   bytes = 0;
   hasEnded = false;
   readonly socket: Duplex;
-  readonly #first: readonly Buffer[];
+  readonly #early: readonly Buffer[];
 
-  constructor(socket: Duplex, first: readonly Buffer[]) {
+  constructor(socket: Duplex, early: readonly Buffer[]) {
     this.socket = socket;
-    this.#first = first;
+    this.#early = early;
   }
 
-  begin(to: Side, { stir, onEnd, onClose }: Readonly<Record<"stir" | "onEnd" | "onClose", () => void>>): void {
+  pipe(to: Duplex, watcher: Watcher): void {
     const { socket } = this;
     if (socket instanceof Socket) socket.setNoDelay(true);
-    // A connection that ended itself with the other's end would cut off what is still to be said.
+    // A connection that ended by itself with the other's end would cut off what is still to be said.
     socket.allowHalfOpen = true;
-    for (const chunk of this.#first) this.#pass(chunk, to);
+    for (const chunk of this.#early) this.#pass(chunk, to);
     socket.on("data", (chunk: Buffer) => {
-      stir();
-      this.#pass(chunk, to);
+      watcher.stirred();
+      if (!this.#pass(chunk, to)) socket.pause();
     });
-    to.socket.on("drain", () => {
-      stir();
+    to.on("drain", () => {
+      watcher.stirred();
       socket.resume();
     });
     socket.on("end", () => {
       this.hasEnded = true;
-      to.socket.end();
-      onEnd();
+      watcher.ended();
     });
     // `close` comes behind it and tells what matters.
     socket.on("error", () => {});
-    if (socket.destroyed) process.nextTick(onClose);
-    else socket.once("close", onClose);
+    if (socket.destroyed) process.nextTick(() => watcher.closed());
+    else socket.once("close", () => watcher.closed());
+    socket.resume();
   }
 
-  #pass(chunk: Buffer, to: Side): void {
+  #pass(chunk: Buffer, to: Duplex): boolean {
     this.bytes += chunk.length;
-    if (!to.socket.write(chunk)) this.socket.pause();
+    return to.write(chunk);
   }
 }
 

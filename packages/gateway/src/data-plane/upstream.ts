@@ -12,6 +12,8 @@ export interface UpstreamRequest {
   /** Flat name, value, name, value; neither hop-by-hop nor framing headers. */
   readonly headers: string[];
   readonly body: Buffer | Readable | undefined;
+  /** The protocol to go on in if the provider agrees; it does with an `UpgradedAnswer`. */
+  readonly upgrade?: "websocket" | undefined;
   readonly timeouts: {
     readonly connectMs: number;
     /** From the request to the head of the answer. */

@@ -10,7 +10,9 @@ const queryCredentials = new Set(["api-key", "authorization"]);
 
 /** Whether a request asks for a WebSocket, rather than for HTTP/2 or something else (RFC 6455 §4.2.1, RFC 9110 §7.8). */
 export function asksForWebSocket({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
-  return method === "GET" && (headers.upgrade ?? "").split(",").some((name) => name.trim().toLowerCase() === "websocket");
+  return (
+    method === "GET" && (headers.upgrade ?? "").split(",").some((name) => name.trim().toLowerCase() === "websocket")
+  );
 }
 
 /** Why a request for an upgrade cannot be forwarded, as a sentence; undefined if it can. */
