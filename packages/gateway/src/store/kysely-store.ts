@@ -35,6 +35,7 @@ export class KyselyStore implements port.OpenedStore {
   readonly operatorToken: string;
   readonly #engine: DatabaseEngine;
   readonly #secrets: SealedSecrets;
+  readonly #now: () => number;
   readonly #probeEveryMs: number;
   readonly #release: () => void;
   /** One connection, handed to one transaction at a time. */
@@ -47,7 +48,8 @@ export class KyselyStore implements port.OpenedStore {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  private constructor({ engine, secrets, probeEveryMs, operatorToken, release }: KyselyStoreOptions) {
+  private constructor({ engine, secrets, now, probeEveryMs, operatorToken, release }: KyselyStoreOptions) {
+    this.#now = now;
     this.operatorToken = operatorToken;
     this.#release = release;
     this.#engine = engine;
@@ -218,12 +220,19 @@ export class KyselyStore implements port.OpenedStore {
 
   async #write<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     try {
-      const result = await this.#run(() => this.#writer.transaction().execute(work));
+      const result = await this.#run(() => this.#writer.transaction().execute((trx) => this.#prove(trx, work)));
       this.#trouble = undefined;
       return result;
     } catch (error) {
       throw this.#note(toKeywheelError(error, this.#engine));
     }
+  }
+
+  /** After a failure, a transaction that happens to change nothing does not prove that the database can be written. */
+  async #prove<T>(trx: Transaction<Database>, work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    const result = await work(trx);
+    if (this.#trouble !== undefined) await setMeta(trx, "last_recovered_at", String(this.#now()));
+    return result;
   }
 
   async #read<T>(db: Kysely<Database>, work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
@@ -257,7 +266,7 @@ export class KyselyStore implements port.OpenedStore {
 
   async #tryAgain(): Promise<void> {
     try {
-      await this.setMeta("last_probe", String(Math.random()));
+      await this.#write(async () => {});
     } catch {
       // `#note` has kept the reason and set the next try.
     }

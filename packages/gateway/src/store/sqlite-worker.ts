@@ -72,7 +72,8 @@ function open({ file, readOnly, busyTimeoutMs }: SqliteCommand & { kind: "open" 
     // FULL: a commit that was acknowledged outlives a power cut, not only the process.
     fresh.exec("PRAGMA synchronous = FULL");
     fresh.exec("PRAGMA secure_delete = ON");
-    fresh.exec("PRAGMA cache_size = -16000");
+    // 64 MB at most, taken as it is used: a million sessions are changed all over the file.
+    fresh.exec(`PRAGMA cache_size = ${readOnly ? -8000 : -64_000}`);
     // What one very large transaction made of the write-ahead log is given back at the next checkpoint.
     fresh.exec(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
     return fresh;
