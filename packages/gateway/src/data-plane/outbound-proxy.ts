@@ -22,19 +22,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export class OutboundProxies {
   readonly #proxies: ReadonlyMap<string, OutboundProxy | undefined>;
   readonly #isExempt: (host: string, port: number) => boolean;
-  readonly #isLoopback: (host: string) => boolean;
 
-  /**
-   * @param options.isLoopback for tests, whose proxied provider is on this machine
-   * @throws KeywheelError validation_failed for a proxy that cannot be used; going around it would be worse
-   */
-  constructor(environment: Environment, options: { readonly isLoopback?: (host: string) => boolean } = {}) {
+  /** @throws KeywheelError validation_failed for a proxy that cannot be used; going around it would be worse */
+  constructor(environment: Environment) {
     this.#proxies = new Map([
       ["http:", readProxy(environment, "http_proxy")],
       ["https:", readProxy(environment, "https_proxy")],
     ]);
     this.#isExempt = readNoProxy(valueOf(environment, "no_proxy")?.text ?? "");
-    this.#isLoopback = options.isLoopback ?? isLoopbackName;
   }
 
   /** The proxy on the way to an origin, or undefined if it is reached directly. */
@@ -43,8 +38,8 @@ export class OutboundProxies {
     const proxy = this.#proxies.get(protocol);
     if (proxy === undefined) return undefined;
     const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-    const isExempt = this.#isLoopback(host) || this.#isExempt(host, Number(port) || defaultPorts[protocol] || 0);
-    return isExempt ? undefined : proxy;
+    if (isLoopbackName(host)) return undefined;
+    return this.#isExempt(host, Number(port) || defaultPorts[protocol] || 0) ? undefined : proxy;
   }
 }
 
@@ -66,7 +61,7 @@ function readProxy(environment: Environment, wanted: string): OutboundProxy | un
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
     // The value is not repeated: it may hold a password.
-    const hint = `Set it to http://host:port or https://host:port, or unset it.`;
+    const hint = "Set it to http://host:port or https://host:port, or unset it.";
     throw new KeywheelError("validation_failed", `${name} is not the URL of an HTTP proxy.`, { hint });
   }
   const port = url.port === "" ? String(defaultPorts[url.protocol]) : url.port;
