@@ -10,7 +10,7 @@ import {
 import type { ProviderRecord, Store, StoredState } from "../store/store.ts";
 import type { EnvironmentReader } from "./environment.ts";
 import type { CatalogEvent } from "./events.ts";
-import { createIdSource, type IdPrefix, type RandomBytes } from "./ids.ts";
+import { createIdSource, type IdPrefix, type RandomBytes, randomText } from "./ids.ts";
 import { Mutex } from "./mutex.ts";
 import { type EntryContext, type KeyCell, ProviderEntry } from "./provider-entry.ts";
 import { policyOf } from "./settings.ts";
@@ -59,7 +59,7 @@ export class CatalogCore {
     this.deps = deps;
     this.newId = createIdSource(deps.random);
     const { environment, clock, random } = deps;
-    this.#context = { environment, markKey: random(32), now: () => clock.now() };
+    this.#context = { environment, markSalt: randomText(32, random), now: () => clock.now() };
   }
 
   now(): number {

@@ -1,32 +1,11 @@
 import type { FieldError, KeySnapshot } from "@keywheel/pool";
 import type { KeyCreate, KeyPatchBody, KeyStatus } from "../contract/key.ts";
-import type { KeyPatch, KeyRecord, KeySecret } from "../store/store.ts";
+import type { KeyRecord, KeySecret } from "../store/store.ts";
 import { type CatalogCore, conflict, refusal, refuseIfAny } from "./core.ts";
-import {
-  type ImportedKey,
-  maxImportLines,
-  type ParsedImport,
-  parseImportText,
-  type SkippedKey,
-} from "./import-text.ts";
-import { parseKeyText, showSecret } from "./key-text.ts";
+import { maxImportLines, parseImportText } from "./import-text.ts";
+import { type ImportOutcome, nameOf, showImported, sift } from "./key-import.ts";
+import { newSecretOf, planChange, type PlannedChange, problemsOfReadOnly, secretOf, switchedOff } from "./key-plan.ts";
 import type { KeyCell, KeyView, ProviderEntry } from "./provider-entry.ts";
-
-/** A key that a pasted list holds, as it was understood. */
-export interface UnderstoodKey {
-  readonly line: number;
-  readonly masked: string;
-  readonly label: string;
-  readonly weight: number;
-}
-
-/** What became of a pasted list. */
-export interface ImportOutcome {
-  /** Empty in a dry run. */
-  readonly added: readonly KeyView[];
-  readonly understood: readonly UnderstoodKey[];
-  readonly skipped: readonly SkippedKey[];
-}
 
 export type BulkAction = "enable" | "disable" | "delete" | "reset";
 
@@ -34,12 +13,6 @@ export type BulkAction = "enable" | "disable" | "delete" | "reset";
 export interface KeySelection {
   readonly ids?: readonly string[];
   readonly where?: { readonly status?: KeyStatus; readonly reason?: string };
-}
-
-interface PlannedChange {
-  readonly patch: KeyPatch;
-  /** A person brought it back, or gave it another value: cooldown, count and refusal are forgotten. */
-  readonly clears: boolean;
 }
 
 /** Keys: what may be said of them, and how they change. */
@@ -62,7 +35,7 @@ export class KeyBook {
   }
 
   /** The next turns of the wheel as key ids, taking none. @throws KeywheelError unknown_provider */
-  preview(provider: string, turns: number): Promise<readonly string[]> {
+  async preview(provider: string, turns: number): Promise<readonly string[]> {
     return this.#core.entry(provider).pool.preview(turns);
   }
 
@@ -97,12 +70,7 @@ export class KeyBook {
         throw refusal([{ path: "text", message }]);
       }
       const { fresh, skipped } = sift(entry, parsed);
-      const understood = fresh.map(({ line, secret, label, weight }) => ({
-        line,
-        masked: showSecret(secret),
-        label,
-        weight,
-      }));
+      const understood = fresh.map(showImported);
       if (dryRun || fresh.length === 0) return { added: [], understood, skipped };
       const records = fresh.map(({ secret, label, weight }) =>
         this.#newRecord(entry, secret, { label, weight, enabled: true, order: 0 }),
@@ -120,7 +88,8 @@ export class KeyBook {
     const core = this.#core;
     return core.alone(async () => {
       const { entry, cell } = core.keyAndOwner(keyId);
-      await this.#checkReadOnly(entry, cell, body);
+      const status = body.status === undefined ? undefined : (await this.#viewOf(entry, cell)).status;
+      refuseIfAny(problemsOfReadOnly(cell.record, status, body));
       const planned = this.#plan(entry, cell.record, body);
       if (Object.keys(planned.patch).length > 0) await this.#apply(entry, new Map([[keyId, planned]]));
       return this.#viewOf(entry, cell);
@@ -219,28 +188,7 @@ export class KeyBook {
   #plan(entry: ProviderEntry, record: KeyRecord, body: KeyPatchBody): PlannedChange {
     const secret = body.api_key === undefined ? undefined : newSecretOf(record.secret, body.api_key);
     if (secret) this.#checkFree(entry, secret, record.id);
-    const patch: { -readonly [Name in keyof KeyRecord]?: KeyRecord[Name] } = {};
-    if (body.label !== undefined && body.label !== record.label) patch.label = body.label;
-    if (body.weight !== undefined && body.weight !== record.weight) patch.weight = body.weight;
-    if (body.order !== undefined && body.order !== record.order) patch.order = body.order;
-
-    const refused = !record.enabled && !isByOperator(record);
-    // A new value is a new key: a refusal of the old one says nothing about it. A person's own switch stays as it is.
-    const enabled = body.enabled ?? (secret && refused ? true : undefined);
-    if (enabled === true && !record.enabled) Object.assign(patch, { enabled: true, disabledReason: null });
-    if (enabled === false && (record.enabled || secret)) Object.assign(patch, this.#switchedOff());
-    if (secret) {
-      patch.secret = secret;
-      patch.secretVersion = record.secretVersion + 1;
-      // A refusal of the old value that arrives before the store answers must not outlive it.
-      if (record.enabled && enabled !== false) Object.assign(patch, { enabled: true, disabledReason: null });
-    }
-    return { patch, clears: secret !== undefined || (enabled === true && refused) };
-  }
-
-  #switchedOff(): Pick<KeyRecord, "enabled" | "disabledReason"> {
-    const reason = { code: "disabled_by_operator", httpStatus: null, message: null, at: this.#core.now() } as const;
-    return { enabled: false, disabledReason: reason };
+    return planChange(record, body, secret, this.#core.now());
   }
 
   async #apply(entry: ProviderEntry, changes: ReadonlyMap<string, PlannedChange>): Promise<void> {
@@ -254,8 +202,12 @@ export class KeyBook {
     await core.write((store) => store.updateKeys(patches));
     for (const { id, patch } of patches) entry.change(id, patch);
     if (patches.some(({ patch }) => patch.secret?.kind === "reference")) core.deps.environment.check();
+    // A label is nothing to the pool.
+    const isShape = patches.some(({ patch }) =>
+      Object.keys(patch).some((name) => name !== "label" && name !== "updatedAt"),
+    );
     // Begun together: no request may find a key that is on again and still rests.
-    await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
+    if (isShape) await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
     const ended = patches.filter(({ patch }) => patch.enabled === false).map(({ id }) => id);
     if (ended.length > 0) await this.#endSessionsOf(ended);
     core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [...changes.keys()], at });
@@ -318,30 +270,13 @@ export class KeyBook {
       createdAt: at,
       updatedAt: at,
     };
-    return { ...base, ...fields, ...(fields.enabled ? {} : this.#switchedOff()) };
+    return { ...base, ...fields, ...(fields.enabled ? {} : switchedOff(at)) };
   }
 
   #checkFree(entry: ProviderEntry, secret: KeySecret, own: string | undefined): void {
     const holder = entry.holderOf(secret);
     if (holder === undefined || holder === own) return;
     throw conflict("api_key", `The provider holds this key already, as ${nameOf(entry, holder)}`);
-  }
-
-  async #checkReadOnly(entry: ProviderEntry, cell: KeyCell, body: KeyPatchBody): Promise<void> {
-    const { record } = cell;
-    const fixed: readonly [keyof KeyPatchBody, unknown][] = [
-      ["id", record.id],
-      ["provider_id", record.providerId],
-      ["created_at", new Date(record.createdAt).toISOString()],
-    ];
-    const problems: FieldError[] = fixed
-      .filter(([path, held]) => body[path] !== undefined && body[path] !== held)
-      .map(([path]) => ({ path, message: `\`${path}\` cannot be changed` }));
-    if (body.status !== undefined && body.status !== (await this.#viewOf(entry, cell)).status) {
-      const message = "`status` cannot be set: use `enabled`, or POST /api/keys/{id}/reset to end a cooldown";
-      problems.push({ path: "status", message });
-    }
-    refuseIfAny(problems);
   }
 
   async #viewsOf(entry: ProviderEntry): Promise<KeyView[]> {
@@ -359,54 +294,6 @@ async function snapshotsOf(entry: ProviderEntry): Promise<ReadonlyMap<string, Ke
   return new Map(snapshots.map((snapshot) => [snapshot.keyId, snapshot]));
 }
 
-/** @throws KeywheelError validation_failed */
-function secretOf(text: string): KeySecret {
-  const parsed = parseKeyText(text);
-  if (parsed.ok) return parsed.secret;
-  throw refusal([{ path: "api_key", message: parsed.problem }]);
-}
-
-/** The new value; undefined if it is the reference that the key holds, as it comes back from GET. */
-function newSecretOf(held: KeySecret, text: string): KeySecret | undefined {
-  if (text === showSecret(held) && held.kind !== "reference") {
-    const message = "This is the mask of the stored key: leave `api_key` out to keep the key";
-    throw refusal([{ path: "api_key", message }]);
-  }
-  const secret = secretOf(text);
-  const isHeld = held.kind === "reference" && secret.kind === "reference" && held.name === secret.name;
-  return isHeld ? undefined : secret;
-}
-
-/** Leaves out what is in the list twice, or held already. */
-function sift(
-  entry: ProviderEntry,
-  parsed: ParsedImport,
-): { readonly fresh: readonly ImportedKey[]; readonly skipped: readonly SkippedKey[] } {
-  const fresh: ImportedKey[] = [];
-  const skipped = [...parsed.skipped];
-  const lines = new Map<string, number>();
-  for (const key of parsed.keys) {
-    const { line, secret } = key;
-    const skip = (code: SkippedKey["code"], reason: string): void => {
-      skipped.push({ line, code, reason, masked: showSecret(secret) });
-    };
-    const value = secret.kind === "literal" ? secret.value.reveal() : `$${secret.name}`;
-    const before = lines.get(value);
-    const holder = entry.holderOf(secret);
-    if (before !== undefined) skip("repeated", `It is on line ${before} already`);
-    else if (holder !== undefined) skip("held", `The provider holds it already, as ${nameOf(entry, holder)}`);
-    else {
-      lines.set(value, line);
-      fresh.push(key);
-    }
-  }
-  return { fresh, skipped: skipped.sort((one, other) => one.line - other.line) };
-}
-
-function isByOperator({ disabledReason }: KeyRecord): boolean {
-  return disabledReason === null || disabledReason.code === "disabled_by_operator";
-}
-
 function problemsOfIds(entry: ProviderEntry, ids: readonly string[]): FieldError[] {
   const seen = new Set<string>();
   return ids.flatMap((id, index) => {
@@ -415,9 +302,4 @@ function problemsOfIds(entry: ProviderEntry, ids: readonly string[]): FieldError
     seen.add(id);
     return entry.cell(id) ? [] : [{ path, message: `Expected \`${path}\` to be a key of this provider` }];
   });
-}
-
-function nameOf(entry: ProviderEntry, keyId: string): string {
-  const label = entry.labelOf(keyId);
-  return label === "" ? keyId : `${keyId} (${label})`;
 }

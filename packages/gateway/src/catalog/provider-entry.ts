@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KeyEntry, KeySnapshot, Pool, Secret } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { KeyRecord, KeySecret, ProviderRecord } from "../store/store.ts";
@@ -40,7 +40,7 @@ export interface KeyView extends ShownStatus {
 export interface EntryContext {
   readonly environment: EnvironmentReader;
   /** Of this process: values are compared by their marks, so that they lie about in one place only. */
-  readonly markKey: Uint8Array;
+  readonly markSalt: string;
   readonly now: () => number;
 }
 
@@ -252,6 +252,6 @@ export class ProviderEntry implements ProviderRuntime {
   }
 
   #mark(value: string): string {
-    return createHmac("sha256", this.#context.markKey).update(value).digest("base64");
+    return hash("sha256", this.#context.markSalt + value, "base64");
   }
 }

@@ -535,6 +535,14 @@ describe("events over HTTP", () => {
     await second.cancel();
   });
 
+  it("are not listened to by who asks for the head alone", async () => {
+    const before = bench.events.subscribers;
+
+    const { status, headers } = await bench.call("HEAD", "/api/events");
+
+    expect([status, headers.get("content-type"), bench.events.subscribers]).toEqual([200, "text/event-stream", before]);
+  });
+
   it("need a token", async () => {
     expect((await bench.call("GET", "/api/events", undefined, {})).status).toBe(401);
   });

@@ -27,14 +27,20 @@ const route = createRoute({
 
 export function addEventRoutes(app: ControlApp, { events, keepAliveMs }: ControlPlaneDeps): void {
   app.openapi(route, (c) => {
+    // `no-transform` and `x-accel-buffering` keep proxies from holding events back.
+    const headers = {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+    };
+    // Nobody would ever read the stream, nor end it.
+    if (c.req.method === "HEAD") return c.body(null, 200, headers);
     const stream = eventStream(events, {
       lastEventId: c.req.valid("header")["last-event-id"],
       signal: c.req.raw.signal,
       isStillAllowed: c.get("isStillAllowed"),
       ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
     });
-    // `no-transform` and the last one keep proxies from holding events back.
-    const headers = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" };
-    return c.body(stream, 200, { ...headers, "content-type": "text/event-stream" });
+    return c.body(stream, 200, headers);
   });
 }
