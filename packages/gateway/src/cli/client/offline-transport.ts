@@ -36,9 +36,12 @@ export async function createOfflineTransport(connection: Connection, environment
   // Made when the first key is tried: hardly any command does that.
   let upstream: Promise<Upstream> | undefined;
   const openUpstream = (): Promise<Upstream> => {
-    upstream ??= import("../../data-plane/undici-upstream.ts").then(
-      ({ UndiciUpstream }) => new UndiciUpstream(core.clock),
-    );
+    upstream ??= Promise.all([
+      import("../../data-plane/undici-upstream.ts"),
+      import("../../data-plane/outbound-proxy.ts"),
+    ]).then(([{ UndiciUpstream }, { OutboundProxies }]) => {
+      return new UndiciUpstream(core.clock, new OutboundProxies(environment));
+    });
     return upstream;
   };
   const app = await openControlPlane({

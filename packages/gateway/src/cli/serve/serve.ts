@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { admit, checkBind, isLoopback, judgeVisitor, refusalBody } from "../../control-plane/doors.ts";
+import { OutboundProxies } from "../../data-plane/outbound-proxy.ts";
 import { UndiciUpstream } from "../../data-plane/undici-upstream.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
@@ -40,7 +41,7 @@ export function refuseOpenDoors({ catalog, auth }: Core, { host }: StartOptions)
 export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const { options, log, redactor } = parts;
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
-  const upstream = new UndiciUpstream(core.clock);
+  const upstream = new UndiciUpstream(core.clock, new OutboundProxies(parts.environment));
   const { dataPlane, metrics } = openDataPlane({ core, upstream, version: programVersion(), ...parts });
   const control = new ControlRoom(
     () => openControlPlane({ core, ...controlParts(core, { upstream, redactor, life }), log: log.log }),
