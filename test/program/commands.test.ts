@@ -29,6 +29,16 @@ describe("before any gateway was started", () => {
     expect(stderr).toContain("keywheel start");
   });
 
+  it("has nothing to watch", async () => {
+    using place = aHome();
+    await keywheelIn(place.home).keywheel("provider add openai");
+
+    const { code, stderr } = await keywheelIn(place.home).keywheel("status --watch");
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("there is nothing to watch");
+  });
+
   it("prepares a pool that the gateway then serves", async () => {
     using place = aHome();
     const { keywheel, said } = keywheelIn(place.home);

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { isKeywheelError } from "@keywheel/pool";
-import { isLoopback } from "../../control-plane/doors.ts";
 import { lockDataDir, lockFile, runningFile } from "../../store/data-dir-lock.ts";
 import { deriveOperatorToken, readMasterKey } from "../../store/master-key.ts";
 import type { Connection } from "../connection.ts";
@@ -31,7 +30,7 @@ export interface ConnectOptions {
  */
 export async function connect({ connection, environment, creates }: ConnectOptions): Promise<ApiClient> {
   const { url, dataDir, adminToken } = connection;
-  if (url !== undefined) return over(url, adminToken ?? ownTokenFor(url, connection));
+  if (url !== undefined) return over(url, adminToken ?? (await ownTokenFor(url, connection)));
   if (!existsSync(join(dataDir, lockFile))) {
     // A gateway in a container, say, whose data directory is not to be seen from here.
     if (adminToken !== undefined && (await isGateway(defaultUrl))) return over(defaultUrl, adminToken);
@@ -69,7 +68,8 @@ async function onDataDir(connection: Connection, environment: Environment): Prom
 }
 
 /** The token of this machine's operator goes to this machine only. */
-function ownTokenFor(url: string, connection: Connection): string | undefined {
+async function ownTokenFor(url: string, connection: Connection): Promise<string | undefined> {
+  const { isLoopback } = await import("../../control-plane/doors.ts");
   return isLoopback(new URL(url).hostname) ? operatorToken(connection) : undefined;
 }
 

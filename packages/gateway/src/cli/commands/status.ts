@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { failed } from "../exit.ts";
 import { formatTable } from "../table.ts";
 import { type Context, printJson } from "./context.ts";
 import type { Status } from "./wire.ts";
@@ -12,9 +13,14 @@ export async function showStatus(context: Context): Promise<void> {
   else context.terminal.out(describe(context, JSON.parse(text) as Status));
 }
 
-/** Shows it again every second until it is interrupted; on a terminal in the same place. */
+/**
+ * Shows it again every second until it is interrupted; on a terminal in the same place.
+ *
+ * @throws CommandError (1) if no gateway runs: watching would keep the data directory from one that is to be started
+ */
 export async function watchStatus(context: Context, signal: AbortSignal): Promise<void> {
-  const { terminal } = context;
+  const { client, terminal } = context;
+  if (client.url === undefined) throw failed(`No gateway runs on ${client.where}: there is nothing to watch.`);
   // Home, and clear what is below: redrawing over the old text does not flicker.
   const clear = terminal.isInteractive && !context.json ? "\u001b[H\u001b[J" : "";
   while (!signal.aborted) {

@@ -120,7 +120,7 @@ function roomsFor(
   };
 }
 
-function startUpkeep({ sessions, catalog, store, clock }: Core, { log }: OpenLog): Upkeep {
+function startUpkeep({ sessions, catalog, store, state, clock }: Core, { log }: OpenLog): Upkeep {
   const upkeep = new Upkeep({
     sessions,
     idleTimes: () =>
@@ -128,6 +128,7 @@ function startUpkeep({ sessions, catalog, store, clock }: Core, { log }: OpenLog
         .list()
         .map(({ record, settings }) => ({ providerId: record.id, idleTtlMs: settings.affinity.idleTtlMs })),
     deleteSessionsIdleSince: (providerId, before) => store.deleteSessionsIdleSince(providerId, before),
+    sweepIdle: () => state.sweepIdle(),
     flushTokenUses: () => catalog.tokens.flushUses(),
     clock,
     log,

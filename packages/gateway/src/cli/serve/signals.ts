@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 
-const stopSignals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** Not SIGHUP: a handler of ours would undo `nohup`. */
+const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
 /** A launcher and a terminal may both hand on one and the same wish to stop. */
 const sameWishMs = 1000;

@@ -7,6 +7,8 @@ export interface UpkeepDeps {
   /** Every provider's id, and how long its sessions may be idle. */
   readonly idleTimes: () => Iterable<{ readonly providerId: string; readonly idleTtlMs: number }>;
   readonly deleteSessionsIdleSince: (providerId: string, before: number) => Promise<number>;
+  /** Lets go of what has idled out in memory. */
+  readonly sweepIdle: () => Promise<number>;
   readonly flushTokenUses: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -41,6 +43,7 @@ export class Upkeep {
 
   /** Removes the sessions that were not used for as long as their provider's settings allow. */
   async removeIdle(): Promise<void> {
+    await this.#deps.sweepIdle();
     const now = this.#deps.clock.now();
     for (const { providerId, idleTtlMs } of this.#deps.idleTimes()) {
       const count = await this.#deps.deleteSessionsIdleSince(providerId, now - idleTtlMs);
