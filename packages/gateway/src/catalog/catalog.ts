@@ -56,8 +56,9 @@ export class Catalog implements CatalogView {
    */
   static async open(deps: CatalogDeps): Promise<Catalog> {
     const catalog = new Catalog(deps);
-    await catalog.#restore();
+    // What changes in the environment meanwhile waits for its turn.
     deps.environment.onChange(() => void catalog.#environmentChanged());
+    await catalog.#core.alone(() => catalog.#restore());
     return catalog;
   }
 

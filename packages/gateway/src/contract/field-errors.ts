@@ -16,12 +16,16 @@ export function lineOfText(minLength: number, maxLength: number) {
   const what = expects(
     minLength > 0 ? `text of ${minLength} to ${maxLength} characters` : `text of up to ${maxLength} characters`,
   );
-  return z
-    .string(what)
-    .trim()
-    .min(minLength, what)
-    .max(maxLength, what)
-    .regex(/^\P{Cc}*$/u, expects("text without line breaks and control characters"));
+  return (
+    z
+      .string(what)
+      .trim()
+      .min(minLength, what)
+      .max(maxLength, what)
+      // Written out, since a flag such as `u` has no place in the document's patterns.
+      // oxlint-disable-next-line no-control-regex -- these are what is refused
+      .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, expects("text without line breaks and control characters"))
+  );
 }
 
 /**

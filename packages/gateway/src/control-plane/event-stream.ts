@@ -10,6 +10,8 @@ export interface EventStreamOptions {
   readonly keepAliveMs?: number;
   /** Events that may wait for a slow reader before it is cut off; default 1,000. */
   readonly queueLimit?: number;
+  /** Ends the connection of a reader that is too slow to be told the end of the stream. */
+  readonly cutOff?: () => void;
 }
 
 /** The events as a stream of server-sent events (HTML standard §9.2). */
@@ -31,8 +33,9 @@ export function eventStream(hub: EventHub, options: EventStreamOptions): Readabl
     const send = (text: string): void => {
       controller.enqueue(encoder.encode(text));
       if (controller.desiredSize !== null && controller.desiredSize > 0) return;
-      leave();
-      controller.error(new Error("the reader of the events is too slow"));
+      // No error: the server would write it to the console, and there is nothing wrong with the gateway.
+      close();
+      options.cutOff?.();
     };
     // What was missed may be as much as the ring holds; it comes on top of what may wait.
     subscription = hub.subscribe(lastEventId, (event) => send(toFrame(event)), close);

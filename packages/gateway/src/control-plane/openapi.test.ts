@@ -126,6 +126,16 @@ describe("the OpenAPI document", () => {
     expect(SettingsPatch.properties.cooldown.properties.base_ms).toMatchObject({ minimum: 100, maximum: 86_400_000 });
   });
 
+  it("holds only patterns that a validator can read", () => {
+    const patterns: string[] = [];
+    every(document, (node) => {
+      if (typeof node["pattern"] === "string") patterns.push(node["pattern"]);
+    });
+
+    expect(patterns.length).toBeGreaterThan(2);
+    for (const pattern of patterns) expect(pattern).toMatch(/^\^.*\$$/);
+  });
+
   it("names every event", () => {
     expect(document.components.schemas.Event.properties.type.enum).toEqual([...eventTypes]);
   });

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { KeywheelError } from "@keywheel/pool";
 import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
@@ -33,9 +34,14 @@ function admitCaller(c: Context<ControlEnv>, auth: AdminAuth): () => boolean {
 
 /** The address of the caller; one word for calls in process. */
 export function peerOf(c: Context<ControlEnv>): string {
+  return socketOf(c)?.remoteAddress ?? "in-process";
+}
+
+/** The connection of the caller; undefined for calls in process. */
+export function socketOf(c: Context<ControlEnv>): Socket | undefined {
   // In process there is no environment at all, whatever the type says.
   const bindings = c.env as ControlEnv["Bindings"] | undefined;
-  return bindings?.incoming?.socket.remoteAddress ?? "in-process";
+  return bindings?.incoming?.socket;
 }
 
 export function giveCookie(c: Context<ControlEnv>, value: string): void {

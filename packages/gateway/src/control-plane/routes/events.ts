@@ -3,6 +3,7 @@ import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { eventSchema } from "../../contract/event.ts";
 import { eventStream } from "../event-stream.ts";
 import { security } from "../security.ts";
+import { socketOf } from "../signed-in.ts";
 import { guarded, problems } from "../problems.ts";
 
 const route = createRoute({
@@ -39,6 +40,7 @@ export function addEventRoutes(app: ControlApp, { events, keepAliveMs }: Control
       lastEventId: c.req.valid("header")["last-event-id"],
       signal: c.req.raw.signal,
       isStillAllowed: c.get("isStillAllowed"),
+      cutOff: () => socketOf(c)?.destroy(),
       ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
     });
     return c.body(stream, 200, headers);
