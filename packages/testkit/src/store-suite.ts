@@ -1,4 +1,4 @@
-import { type DisabledRecord, type HealthRecord, healthy, Secret, type TouchedSession } from "@keywheel/pool";
+import { type DisabledRecord, type HealthRecord, healthy, type Pin, Secret, type TouchedSession } from "@keywheel/pool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The store is no export of the gateway; only its types are needed here.
 import type { KeyPatch, KeyRecord, ProviderRecord, Store, TokenRecord } from "../../gateway/src/store/store.ts";
@@ -143,6 +143,8 @@ export function describeStore(name: string, make: () => Promise<StoreFixture>): 
     );
     describeSessions(() => store);
     describePages(() => store);
+    describeEndedBindings(() => store);
+    describePins(() => store);
     describeMeta(() => store);
   });
 }
@@ -571,6 +573,86 @@ function describeSessions(current: Current): void {
       });
     });
   });
+}
+
+function describeEndedBindings(current: Current): void {
+  describe("sessions of a key that has ended its bindings", () => {
+    const cooled = aHealthRecord({
+      health: { ...healthy, failures: 1, cooledAt: createdAt + 5, coolUntil: createdAt + 60 },
+    });
+    const refused = { ...aDisabledRecord().reason, at: createdAt + 5 };
+
+    it.each<[string, (store: Store) => Promise<unknown>]>([
+      ["with a cooldown", (store) => store.saveOutcomes([{ kind: "health", record: cooled }])],
+      [
+        "with a refusal",
+        (store) => store.saveOutcomes([{ kind: "disable", record: aDisabledRecord({ reason: refused }) }]),
+      ],
+      [
+        "with a switch",
+        (store) => store.updateKeys([{ id: "key_1", patch: { enabled: false, updatedAt: createdAt + 5 } }]),
+      ],
+    ])("%s are listed and read no more, those bound since are", async (_, end) => {
+      await fillStore(current());
+      await current().saveSessions([aTouchedSession(1, { boundAt: createdAt + 4 })]);
+      await current().savePins([aPin(1, { at: createdAt + 4 })]);
+
+      await end(current());
+      await current().saveSessions([aTouchedSession(1, { boundAt: undefined, lastUsedAt: createdAt + 6 })]);
+      await current().saveSessions([aTouchedSession(2, { boundAt: createdAt + 7 })]);
+      await current().savePins([aPin(2, { at: createdAt + 7 })]);
+
+      expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
+      const bindings = [];
+      for await (const chunk of current().readBindings(() => 0)) bindings.push(...chunk);
+      expect(bindings.map(({ fingerprint }) => fingerprint.low)).toEqual([2]);
+      expect((await current().readPins("conversation", 10)).map(({ fingerprint }) => fingerprint.low)).toEqual([2]);
+    });
+  });
+}
+
+function describePins(current: Current): void {
+  describe("pins", () => {
+    it("are read back by kind, the newest of them, oldest first; a later one takes the place of an earlier", async () => {
+      await fillStore(current(), 2);
+      await current().savePins([1, 2, 3].map((n) => aPin(n, { kind: "object" })));
+      await current().savePins([aPin(9), aPin(1, { kind: "object", keyId: "key_2", at: createdAt + 50 })]);
+
+      expect(await current().readPins("object", 2)).toEqual([
+        aPin(3, { kind: "object" }),
+        aPin(1, { kind: "object", keyId: "key_2", at: createdAt + 50 }),
+      ]);
+      expect(await current().readPins("conversation", 10)).toEqual([aPin(9)]);
+    });
+
+    it("go with their key, and are not kept for one that is gone", async () => {
+      await fillStore(current());
+      await current().savePins([aPin(1), aPin(2, { keyId: "key_9" })]);
+      expect(await current().readPins("conversation", 10)).toEqual([aPin(1)]);
+
+      await current().deleteKeys(["key_1"]);
+
+      expect(await current().readPins("conversation", 10)).toEqual([]);
+    });
+
+    it("are pruned by age and by number, the oldest first", async () => {
+      await fillStore(current());
+      await current().savePins(Array.from({ length: 3000 }, (_, n) => aPin(n)));
+
+      expect(await current().prunePins("conversation", { keep: 10_000, before: createdAt + 1000 })).toBe(1000);
+      expect(await current().prunePins("conversation", { keep: 500, before: 0 })).toBeGreaterThanOrEqual(1499);
+
+      const left = await current().readPins("conversation", 10_000);
+      expect(left.length).toBeLessThanOrEqual(501);
+      expect(left.at(-1)).toEqual(aPin(2999));
+    });
+  });
+}
+
+/** A pin of a conversation to the first key; n tells them apart and is its age. */
+function aPin(n: number, parts: Partial<Pin> = {}): Pin {
+  const fingerprint = { high: 0xffffffff, low: n };
+  return { poolId: "prv_1", kind: "conversation", fingerprint, keyId: "key_1", at: createdAt + n, ...parts };
 }
 
 function describePages(current: Current): void {

@@ -36,6 +36,9 @@ export interface CatalogView {
   secrets(): Iterable<Secret>;
 }
 
+/** How many pins of each kind are taken up at start; as many as are kept in the store. */
+const pinsTakenUp = 500_000;
+
 /**
  * Providers, keys and tokens in memory, the truth while the process runs.
  *
@@ -155,6 +158,9 @@ export class Catalog implements CatalogView {
     const idleSince = (providerId: string): number =>
       now - (this.#core.find(providerId)?.settings.affinity.idleTtlMs ?? 0);
     for await (const bindings of store.readBindings(idleSince)) state.restoreBindings(bindings);
+    const conversations = await store.readPins("conversation", pinsTakenUp);
+    state.restorePins(conversations.filter(({ poolId, at }) => at >= idleSince(poolId)));
+    state.restorePins(await store.readPins("object", pinsTakenUp));
   }
 
   async #environmentChanged(): Promise<void> {

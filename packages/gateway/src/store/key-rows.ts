@@ -128,6 +128,8 @@ function toSet(id: string, patch: KeyPatch, secrets: SealedSecrets): SetColumns 
     ...(patch.enabled !== undefined && { enabled: patch.enabled ? 1 : 0 }),
     ...(patch.order !== undefined && { order: patch.order }),
     ...(patch.updatedAt !== undefined && { updated_at: patch.updatedAt }),
+    // A key that is switched off loses its sessions, as it does in memory.
+    ...(patch.enabled === false && patch.updatedAt !== undefined && { bindings_ended_at: patch.updatedAt }),
     ...(patch.disabledReason !== undefined && toDisabledColumns(patch.disabledReason)),
     ...(patch.secret !== undefined && toValueColumns(id, patch, secrets)),
   };

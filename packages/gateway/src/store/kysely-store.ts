@@ -1,4 +1,4 @@
-import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
+import type { Pin, RestoredBinding, TouchedSession } from "@keywheel/pool";
 import { isKeywheelError, KeywheelError } from "@keywheel/pool";
 import { Kysely, type Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
@@ -6,6 +6,7 @@ import type { DatabaseEngine } from "./engine.ts";
 import * as keys from "./key-rows.ts";
 import { migrate } from "./migrations.ts";
 import * as outcomes from "./outcome-rows.ts";
+import * as pins from "./pin-rows.ts";
 import * as providers from "./provider-rows.ts";
 import type { Database } from "./schema.ts";
 import { type SealedSecrets, wrongMasterKey } from "./sealed-secrets.ts";
@@ -175,6 +176,25 @@ export class KyselyStore implements port.OpenedStore {
       if (lastSeq === undefined) return;
       seq = lastSeq;
       yield bindings.filter(({ poolId, lastUsedAt }) => lastUsedAt >= idleSince(poolId));
+    }
+  }
+
+  savePins(saved: readonly Pin[]): Promise<void> {
+    return this.#write((trx) => pins.savePins(trx, saved));
+  }
+
+  readPins(kind: Pin["kind"], limit: number): Promise<readonly Pin[]> {
+    return this.#read(this.#writer, (db) => pins.readPins(db, kind, limit));
+  }
+
+  async prunePins(kind: Pin["kind"], limits: { readonly keep: number; readonly before: number }): Promise<number> {
+    const crowded = await this.#read(this.#reader, (db) => pins.ageOfNth(db, kind, limits.keep));
+    const before = Math.max(limits.before, crowded ?? 0);
+    let total = 0;
+    for (;;) {
+      const removed = await this.#write((trx) => pins.deletePinsBefore(trx, { kind, before, limit: removedAtOnce }));
+      total += removed;
+      if (removed < removedAtOnce) return total;
     }
   }
 

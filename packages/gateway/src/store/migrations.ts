@@ -55,6 +55,7 @@ async function createFirstTables(db: Kysely<Database>, engine: DatabaseEngine): 
   await createHealths(db);
   await createTokens(db, engine);
   await createSessions(db, engine);
+  await createPins(db);
   await db.schema
     .createTable("meta")
     .addColumn("name", "text", (column) => column.primaryKey())
@@ -91,6 +92,7 @@ async function createKeys(db: Kysely<Database>, engine: DatabaseEngine): Promise
     .addColumn("disabled_http_status", "integer")
     .addColumn("disabled_message", "text")
     .addColumn("disabled_at", "bigint")
+    .addColumn("bindings_ended_at", "bigint")
     .addColumn("created_at", "bigint", (column) => column.notNull())
     .addColumn("updated_at", "bigint", (column) => column.notNull())
     .addUniqueConstraint("keys_value_once", ["provider_id", "fingerprint"])
@@ -150,6 +152,21 @@ async function createSessions(db: Kysely<Database>, engine: DatabaseEngine): Pro
   await createIndex(db, "sessions_by_key", ["key_id"]);
   await createIndex(db, "sessions_by_id", ["id"]);
   await createIndex(db, "sessions_by_value", ["value_hash"]);
+}
+
+async function createPins(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("pins")
+    .addColumn("provider_id", "text", (column) => column.notNull().references("providers.id").onDelete("cascade"))
+    .addColumn("kind", "text", (column) => column.notNull())
+    .addColumn("fingerprint_high", "bigint", (column) => column.notNull())
+    .addColumn("fingerprint_low", "bigint", (column) => column.notNull())
+    .addColumn("key_id", "text", (column) => column.notNull().references("keys.id").onDelete("cascade"))
+    .addColumn("at", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("pins_once", ["provider_id", "kind", "fingerprint_high", "fingerprint_low"])
+    .execute();
+  await db.schema.createIndex("pins_by_age").on("pins").columns(["kind", "at"]).execute();
+  await db.schema.createIndex("pins_by_key").on("pins").columns(["key_id"]).execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -24,10 +24,11 @@ export async function saveOutcomes(
 ): Promise<readonly boolean[]> {
   const versions = await readVersions(trx, [...new Set(outcomes.map(({ record }) => record.keyId))]);
   const isCurrent = outcomes.map(({ record }) => versions.get(record.keyId) === record.secretVersion);
-  await saveHealths(
-    trx,
-    outcomes.flatMap((outcome, index) => (outcome.kind === "health" && isCurrent[index] ? [outcome.record] : [])),
+  const healths = outcomes.flatMap((outcome, index) =>
+    outcome.kind === "health" && isCurrent[index] ? [outcome.record] : [],
   );
+  await saveHealths(trx, healths);
+  await endBindings(trx, healths);
   const took: boolean[] = [];
   for (const [index, outcome] of outcomes.entries()) {
     const current = isCurrent[index] === true;
@@ -55,13 +56,27 @@ async function disable(
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable("keys")
-    .set({ enabled: 0, updated_at: toInstant(reason.at), ...toDisabledColumns(reason) })
+    .set({
+      enabled: 0,
+      updated_at: toInstant(reason.at),
+      bindings_ended_at: toInstant(reason.at),
+      ...toDisabledColumns(reason),
+    })
     .where("id", "=", keyId)
     .where("secret_version", "=", secretVersion)
     // A key that a person switched off stays that: the refusal is not its reason.
     .where("enabled", "=", 1)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
+}
+
+/** A cooldown of the key as a whole ends the bindings that were there when it began. */
+async function endBindings(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {
+  const rows = records
+    .filter(({ model, health }) => model === "" && health.cooledAt > 0)
+    .map(({ keyId, health }) => [toInstant(health.cooledAt), keyId]);
+  const query = trx.updateTable("keys").set({ bindings_ended_at: 0 }).where("id", "=", "").compile();
+  await runMany(trx, query, rows);
 }
 
 async function saveHealths(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {

@@ -10,6 +10,7 @@ export interface Database {
   readonly key_healths: HealthTable;
   readonly tokens: TokenTable;
   readonly sessions: SessionTable;
+  readonly pins: PinTable;
   readonly meta: MetaTable;
   readonly migrations: MigrationTable;
 }
@@ -59,6 +60,8 @@ export interface KeyTable extends SecretColumns {
   readonly disabled_http_status: number | null;
   readonly disabled_message: string | null;
   readonly disabled_at: number | null;
+  /** When all bindings to the key ended at once; sessions bound before are as good as gone. */
+  readonly bindings_ended_at: number | null;
   readonly created_at: number;
   readonly updated_at: number;
 }
@@ -104,6 +107,15 @@ export interface SessionTable {
   readonly bound_at: number;
   readonly last_used_at: number;
   readonly requests: number;
+}
+
+export interface PinTable {
+  readonly provider_id: string;
+  readonly kind: "object" | "conversation";
+  readonly fingerprint_high: number;
+  readonly fingerprint_low: number;
+  readonly key_id: string;
+  readonly at: number;
 }
 
 export interface MetaTable {

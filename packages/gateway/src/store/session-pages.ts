@@ -1,7 +1,7 @@
 import { KeywheelError } from "@keywheel/pool";
 import type { Kysely, Selectable } from "kysely";
 import type { Database, SessionTable } from "./schema.ts";
-import { containsText } from "./session-rows.ts";
+import { containsText, isBindingAlive } from "./session-rows.ts";
 import type { SessionFilter, SessionPage, SessionRecord } from "./store.ts";
 
 /** The last session of a page: the next page begins behind it, whatever was added or removed before. */
@@ -42,15 +42,22 @@ async function readNewest(
   { providerId, keyId, search, limit }: SessionFilter & { readonly providerId: string },
   behind: Position | undefined,
 ): Promise<readonly Row[]> {
-  let query = db.selectFrom("sessions").selectAll().where("provider_id", "=", providerId);
-  if (keyId !== undefined) query = query.where("key_id", "=", keyId);
-  if (search !== undefined && search !== "") query = query.where(containsText("id", search));
+  let query = db
+    .selectFrom("sessions")
+    .innerJoin("keys", "keys.id", "sessions.key_id")
+    .selectAll("sessions")
+    .where("sessions.provider_id", "=", providerId)
+    .where(isBindingAlive);
+  if (keyId !== undefined) query = query.where("sessions.key_id", "=", keyId);
+  if (search !== undefined && search !== "") query = query.where(containsText("sessions.id", search));
   if (behind !== undefined) {
-    query = query.where((eb) => eb(eb.refTuple("last_used_at", "seq"), "<", eb.tuple(behind.lastUsedAt, behind.seq)));
+    query = query.where((eb) =>
+      eb(eb.refTuple("sessions.last_used_at", "sessions.seq"), "<", eb.tuple(behind.lastUsedAt, behind.seq)),
+    );
   }
   return await query
-    .orderBy("last_used_at", "desc")
-    .orderBy("seq", "desc")
+    .orderBy("sessions.last_used_at", "desc")
+    .orderBy("sessions.seq", "desc")
     .limit(limit + 1)
     .execute();
 }

@@ -1,5 +1,13 @@
 import type { RestoredBinding, TouchedSession } from "@keywheel/pool";
-import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Insertable,
+  type Kysely,
+  sql,
+  type SqlBool,
+  type Transaction,
+} from "kysely";
 import { readVersions } from "./outcome-rows.ts";
 import { toInstant } from "./reason-columns.ts";
 import { parametersOf, runMany } from "./run-many.ts";
@@ -76,12 +84,16 @@ export async function readBindingsAfter(
 ): Promise<{ readonly bindings: readonly RestoredBinding[]; readonly lastSeq: number | undefined }> {
   const rows = await db
     .selectFrom("sessions")
-    .select(["seq", "provider_id", "key_id", "fingerprint_high", "fingerprint_low", "last_used_at"])
-    .where("seq", ">", seq)
-    .orderBy("seq")
+    .innerJoin("keys", "keys.id", "sessions.key_id")
+    .select(["sessions.seq", "sessions.provider_id", "sessions.key_id"])
+    .select(["sessions.fingerprint_high", "sessions.fingerprint_low", "sessions.last_used_at"])
+    .select((eb) => eb.case().when(isBindingAlive(eb)).then(1).else(0).end().as("alive"))
+    .where("sessions.seq", ">", seq)
+    .orderBy("sessions.seq")
     .limit(limit)
     .execute();
-  const bindings = rows.map((row) => ({
+  const alive = rows.filter((row) => row.alive === 1);
+  const bindings = alive.map((row) => ({
     poolId: row.provider_id,
     fingerprint: { high: row.fingerprint_high, low: row.fingerprint_low },
     keyId: row.key_id,
@@ -90,8 +102,18 @@ export async function readBindingsAfter(
   return { bindings, lastSeq: rows.at(-1)?.seq };
 }
 
+/** A session is bound for as long as its key has not ended all bindings since. */
+export function isBindingAlive(
+  eb: ExpressionBuilder<Pick<Database, "sessions" | "keys">, "sessions" | "keys">,
+): Expression<SqlBool> {
+  return eb.or([
+    eb("keys.bindings_ended_at", "is", null),
+    eb("sessions.bound_at", ">", eb.ref("keys.bindings_ended_at")),
+  ]);
+}
+
 /** `like` with its wild cards taken literally, in either case. */
-export function containsText(column: "id", text: string): ReturnType<typeof sql<boolean>> {
+export function containsText(column: "sessions.id", text: string): ReturnType<typeof sql<boolean>> {
   const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   return sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
 }

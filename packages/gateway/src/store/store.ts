@@ -2,6 +2,7 @@ import type {
   DisabledRecord,
   Fingerprint,
   HealthRecord,
+  Pin,
   RestoredBinding,
   Secret,
   StatusReason,
@@ -185,6 +186,13 @@ export interface Store {
   deleteSessionsIdleSince(providerId: string, before: number): Promise<number>;
   /** Every stored binding that was used at or after `idleSince` of its provider, in chunks, in no particular order. */
   readBindings(idleSince: (providerId: string) => number): AsyncIterable<readonly RestoredBinding[]>;
+
+  /** What was pinned; a later pin of the same fingerprint takes its place. */
+  savePins(pins: readonly Pin[]): Promise<void>;
+  /** The newest `limit` of a kind, oldest first; no conversation whose key has ended its bindings since. */
+  readPins(kind: Pin["kind"], limit: number): Promise<readonly Pin[]>;
+  /** Keeps the newest `keep` of a kind, and of those none that is older than `before`. In parts. @returns how many went */
+  prunePins(kind: Pin["kind"], limits: { readonly keep: number; readonly before: number }): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;
   setMeta(name: string, value: string | undefined): Promise<void>;

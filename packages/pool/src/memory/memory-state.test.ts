@@ -469,7 +469,7 @@ describe("an object", () => {
     state.pin("p", "B", [file]);
     state.pin("p", "B", [file]);
     const drained = state.drainPins(10);
-    expect(drained).toEqual([{ poolId: "p", fingerprint: file, keyId: "B", at: clock.now() }]);
+    expect(drained).toEqual([{ poolId: "p", kind: "object", fingerprint: file, keyId: "B", at: clock.now() }]);
     expect(state.drainPins(10)).toEqual([]);
 
     const restarted = new MemoryState({ clock });
@@ -478,6 +478,46 @@ describe("an object", () => {
     restarted.restorePins(drained);
 
     expect(await restarted.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });
+  });
+});
+
+describe("a conversation that nobody named", () => {
+  const [first, second, third] = ["turn 1", "turn 2", "turn 3"].map((text) => aSession(text).fingerprint);
+
+  it("goes to the key that served its beginning, and takes no turn", async () => {
+    const { key, turns } = await aBench(keysOf(1, 1, 1));
+    await turns(1);
+    expect(await key({ conversation: { lookups: [], binds: [first!] } })).toMatchObject({ keyId: "B", why: "turn" });
+
+    const next = await key({ conversation: { lookups: [first!], binds: [second!] } });
+
+    expect(next).toMatchObject({ keyId: "B", why: "continuation" });
+    expect(await turns(1)).toBe("C");
+  });
+
+  it("is looked for by its longest beginning first", async () => {
+    const { key } = await aBench(keysOf(1, 1, 1));
+    await key({ conversation: { lookups: [], binds: [first!] } });
+    await key({ conversation: { lookups: [], binds: [second!] } });
+
+    expect(await key({ conversation: { lookups: [second!, first!], binds: [third!] } })).toMatchObject({ keyId: "B" });
+  });
+
+  it("moves when its key rests, and is found again after a restart", async () => {
+    const { clock, state, key, ticketOf } = await aBench(keysOf(1, 1));
+    await key({ conversation: { lookups: [], binds: [first!] } });
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    expect(await key({ conversation: { lookups: [first!], binds: [second!] } })).toMatchObject({
+      keyId: "B",
+      why: "turn",
+    });
+
+    const restarted = new MemoryState({ clock });
+    await restarted.configure("p", keysOf(1, 1), aPolicy());
+    restarted.restorePins(state.drainPins(10).filter((pin) => pin.keyId === "B"));
+
+    const found = await restarted.choose("p", { conversation: { lookups: [second!], binds: [third!] } });
+    expect(found).toMatchObject({ keyId: "B", why: "continuation" });
   });
 });
 

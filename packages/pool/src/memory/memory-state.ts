@@ -179,7 +179,7 @@ export class MemoryState implements SharedState {
     for (const fingerprint of objects) {
       if (this.#pins.peek(fingerprint) === cell.pinSlot) continue;
       this.#pins.bind(fingerprint, cell.pinSlot, at);
-      if (this.#newPins.length < newPinsHeld) this.#newPins.push({ poolId, fingerprint, keyId, at });
+      this.#remember({ poolId, kind: "object", fingerprint, keyId, at });
     }
   }
 
@@ -252,7 +252,9 @@ export class MemoryState implements SharedState {
   restorePins(pins: readonly Pin[]): void {
     for (const pin of pins) {
       const cell = this.#pools.get(pin.poolId)?.cell(pin.keyId);
-      if (cell !== undefined) this.#pins.bind(pin.fingerprint, cell.pinSlot, pin.at);
+      if (cell === undefined) continue;
+      if (pin.kind === "object") this.#pins.bind(pin.fingerprint, cell.pinSlot, pin.at);
+      else this.#bindings.bind(pin.fingerprint, cell.slot, pin.at);
     }
   }
 
@@ -329,7 +331,18 @@ export class MemoryState implements SharedState {
   #bind(poolId: string, pool: PoolCells, question: Question, cell: KeyCell, now: EpochMs): void {
     if (!pool.policy.affinity.enabled) return;
     if (question.session !== undefined) this.#bindOne(poolId, question.session, cell, now);
-    else for (const bind of question.conversation?.binds ?? []) this.#bindings.bind(bind, cell.slot, now);
+    else this.#bindConversation(poolId, question.conversation?.binds ?? [], cell, now);
+  }
+
+  #bindConversation(poolId: string, binds: readonly Fingerprint[], cell: KeyCell, now: EpochMs): void {
+    for (const fingerprint of binds) {
+      this.#bindings.bind(fingerprint, cell.slot, now);
+      this.#remember({ poolId, kind: "conversation", fingerprint, keyId: cell.entry.id, at: now });
+    }
+  }
+
+  #remember(pin: Pin): void {
+    if (this.#newPins.length < newPinsHeld) this.#newPins.push(pin);
   }
 
   #bindOne(poolId: string, session: SessionRef, cell: KeyCell, now: EpochMs): void {

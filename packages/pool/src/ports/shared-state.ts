@@ -138,9 +138,11 @@ export interface RestoredBinding {
   readonly lastUsedAt: EpochMs;
 }
 
-/** An object that a provider keeps for the key that made it. */
+/** What sends a request to a key without naming a session. */
 export interface Pin {
   readonly poolId: string;
+  /** An object that the provider keeps for the key that made it; or a conversation as far as the key has served it. */
+  readonly kind: "object" | "conversation";
   readonly fingerprint: Fingerprint;
   readonly keyId: string;
   readonly at: EpochMs;
@@ -197,7 +199,7 @@ export interface SharedState {
    * answers that many.
    */
   drainTouchedSessions(limit: number): readonly TouchedSession[];
-  /** Pins made since the last call, at most `limit`. */
+  /** Pins made since the last call, conversations among them, at most `limit`. */
   drainPins(limit: number): readonly Pin[];
   /** Takes up stored state; before the first request. */
   restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void;

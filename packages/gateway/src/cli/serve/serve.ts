@@ -129,6 +129,7 @@ function startUpkeep({ sessions, catalog, store, state, clock }: Core, { log }: 
         .map(({ record, settings }) => ({ providerId: record.id, idleTtlMs: settings.affinity.idleTtlMs })),
     deleteSessionsIdleSince: (providerId, before) => store.deleteSessionsIdleSince(providerId, before),
     sweepIdle: () => state.sweepIdle(),
+    prunePins: (kind, limits) => store.prunePins(kind, limits),
     flushTokenUses: () => catalog.tokens.flushUses(),
     clock,
     log,

@@ -1,9 +1,9 @@
-import type { SharedState, TouchedSession } from "@keywheel/pool";
+import type { Pin, SharedState, TouchedSession } from "@keywheel/pool";
 import type { Store } from "../../store/store.ts";
 
 export interface SessionWriterDeps {
-  readonly state: Pick<SharedState, "drainTouchedSessions">;
-  readonly store: Pick<Store, "saveSessions">;
+  readonly state: Pick<SharedState, "drainTouchedSessions" | "drainPins">;
+  readonly store: Pick<Store, "saveSessions" | "savePins">;
   /** Told when it begins (with the error) and ends (undefined) that sessions cannot be written. */
   readonly onTrouble: (error: unknown) => void;
   /** How many sessions may wait for a database that cannot be written; default 100,000 (some 30 MB). */
@@ -14,7 +14,7 @@ export interface SessionWriterDeps {
 const batchSize = 2000;
 
 /**
- * Writes down which sessions were used, a little after they were.
+ * Writes down which sessions were used, and what was pinned to keys, a little after it was.
  *
  * What cannot be written waits for the next time. If too much waits, the sessions that were used longest ago are let go:
  * they are bound all the same, and are only forgotten if the process ends before they are used again.
@@ -23,6 +23,7 @@ export class SessionWriter {
   readonly #deps: SessionWriterDeps;
   /** By pool and fingerprint, oldest use first. */
   readonly #waiting = new Map<string, TouchedSession>();
+  #waitingPins: readonly Pin[] = [];
   #running: Promise<boolean> | undefined;
   #isInTrouble = false;
 
@@ -51,20 +52,35 @@ export class SessionWriter {
   }
 
   async #writeAll(): Promise<boolean> {
-    this.#takeUp();
-    while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting.entries()].slice(0, batchSize);
-      try {
-        await this.#deps.store.saveSessions(batch.map(([, touched]) => touched));
-      } catch (error) {
-        this.#tell(error);
-        return false;
-      }
-      for (const [id] of batch) this.#waiting.delete(id);
-      this.#takeUp();
+    try {
+      await this.#writeSessions();
+      await this.#writePins();
+    } catch (error) {
+      this.#tell(error);
+      return false;
     }
     this.#tell(undefined);
     return true;
+  }
+
+  async #writeSessions(): Promise<void> {
+    this.#takeUp();
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.entries()].slice(0, batchSize);
+      await this.#deps.store.saveSessions(batch.map(([, touched]) => touched));
+      for (const [id] of batch) this.#waiting.delete(id);
+      this.#takeUp();
+    }
+  }
+
+  /** Pins that wait for the database wait in the state, which bounds them; only those under way are held here. */
+  async #writePins(): Promise<void> {
+    for (;;) {
+      if (this.#waitingPins.length === 0) this.#waitingPins = this.#deps.state.drainPins(batchSize);
+      if (this.#waitingPins.length === 0) return;
+      await this.#deps.store.savePins(this.#waitingPins);
+      this.#waitingPins = [];
+    }
   }
 
   #takeUp(): void {

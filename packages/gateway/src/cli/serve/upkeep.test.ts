@@ -1,4 +1,4 @@
-import type { TouchedSession } from "@keywheel/pool";
+import type { Pin, TouchedSession } from "@keywheel/pool";
 import { createFakeClock } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { SessionWriter } from "./session-writer.ts";
@@ -13,6 +13,8 @@ function aTouch(name: number, { requests = 1, keyId = "key_a" } = {}): TouchedSe
 function aWriter(options: { maxWaiting?: number } = {}) {
   const touched: TouchedSession[] = [];
   const saved: TouchedSession[] = [];
+  const pins: Pin[] = [];
+  const savedPins: Pin[] = [];
   const troubles: unknown[] = [];
   const store = {
     isBroken: false,
@@ -20,14 +22,18 @@ function aWriter(options: { maxWaiting?: number } = {}) {
       if (store.isBroken) throw new Error("disk full");
       saved.push(...batch);
     },
+    savePins: async (batch: readonly Pin[]) => {
+      if (store.isBroken) throw new Error("disk full");
+      savedPins.push(...batch);
+    },
   };
   const writer = new SessionWriter({
-    state: { drainTouchedSessions: (limit) => touched.splice(0, limit) },
+    state: { drainTouchedSessions: (limit) => touched.splice(0, limit), drainPins: (limit) => pins.splice(0, limit) },
     store,
     onTrouble: (error) => troubles.push(error),
     ...options,
   });
-  return { writer, touched, saved, store, troubles };
+  return { writer, touched, saved, pins, savedPins, store, troubles };
 }
 
 describe("used sessions", () => {
@@ -55,6 +61,19 @@ describe("used sessions", () => {
       ["s2", 1, "key_a"],
       ["s1", 5, "key_b"],
     ]);
+  });
+
+  it("are followed by what was pinned, which waits for the database as well", async () => {
+    const { writer, pins, savedPins, store } = aWriter();
+    const pin: Pin = { poolId: "p", kind: "object", fingerprint: { high: 1, low: 2 }, keyId: "key_a", at: 3 };
+    pins.push(...Array.from({ length: 4500 }, () => pin));
+    store.isBroken = true;
+    expect(await writer.flush()).toBe(false);
+
+    store.isBroken = false;
+    expect(await writer.flush()).toBe(true);
+
+    expect(savedPins).toHaveLength(4500);
   });
 
   it("are let go, the longest unused first, if too many wait", async () => {
@@ -93,6 +112,7 @@ describe("what is done regularly", () => {
       idleTimes: () => [{ providerId: "prv_a", idleTtlMs: 60_000 }],
       deleteSessionsIdleSince: async (providerId, before) => asked.push([providerId, clock.now() - before]),
       sweepIdle: async () => 0,
+      prunePins: async (kind, { keep, before }) => asked.push([kind, keep, clock.now() - before]),
       flushTokenUses: async () => {},
       clock,
       log: quiet,
@@ -100,7 +120,11 @@ describe("what is done regularly", () => {
 
     await upkeep.removeIdle();
 
-    expect(asked).toEqual([["prv_a", 60_000]]);
+    expect(asked).toEqual([
+      ["prv_a", 60_000],
+      ["conversation", 500_000, 60_000],
+      ["object", 500_000, 60 * 86_400_000],
+    ]);
   });
 
   it("does not begin anew what has not ended, and writes the rest when it stops", async () => {
@@ -117,6 +141,7 @@ describe("what is done regularly", () => {
       idleTimes: () => [],
       deleteSessionsIdleSince: async () => 0,
       sweepIdle: async () => 0,
+      prunePins: async () => 0,
       flushTokenUses: async () => {},
       clock: createFakeClock(),
       log: quiet,

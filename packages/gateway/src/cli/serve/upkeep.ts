@@ -9,6 +9,11 @@ export interface UpkeepDeps {
   readonly deleteSessionsIdleSince: (providerId: string, before: number) => Promise<number>;
   /** Lets go of what has idled out in memory. */
   readonly sweepIdle: () => Promise<number>;
+  /** Lets go of pins beyond what is kept. */
+  readonly prunePins: (
+    kind: "object" | "conversation",
+    limits: { readonly keep: number; readonly before: number },
+  ) => Promise<number>;
   readonly flushTokenUses: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -20,6 +25,9 @@ export interface UpkeepDeps {
 const sessionsEveryMs = 500;
 const tokensEveryMs = 5000;
 const idleEveryMs = 60_000;
+/** Providers keep files, batches and responses for a month or less unless told otherwise; twice that is enough. */
+const objectsKeptMs = 60 * 86_400_000;
+const pinsKept = 500_000;
 
 /** What has to be done again and again while the gateway runs, apart from the requests. */
 export class Upkeep {
@@ -45,10 +53,14 @@ export class Upkeep {
   async removeIdle(): Promise<void> {
     await this.#deps.sweepIdle();
     const now = this.#deps.clock.now();
+    let longestIdleMs = 0;
     for (const { providerId, idleTtlMs } of this.#deps.idleTimes()) {
+      longestIdleMs = Math.max(longestIdleMs, idleTtlMs);
       const count = await this.#deps.deleteSessionsIdleSince(providerId, now - idleTtlMs);
       if (count > 0) this.#deps.log.debug({ providerId, count }, "Removed idle sessions");
     }
+    await this.#deps.prunePins("conversation", { keep: pinsKept, before: now - longestIdleMs });
+    await this.#deps.prunePins("object", { keep: pinsKept, before: now - objectsKeptMs });
   }
 
   /** Ends the timers and writes down what is left; what cannot be written is lost. May be called twice. */
