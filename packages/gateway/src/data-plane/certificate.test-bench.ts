@@ -1,3 +1,5 @@
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
 /** A certificate of nobody, for servers of tests on this machine: `localhost`, `127.0.0.1` and `provider.test`. */
 export const testCertificate = `-----BEGIN CERTIFICATE-----
 MIIBsjCCAVigAwIBAgIUZcDBvBvHMCiU1BLqYCB9hm0scPAwCgYIKoZIzj0EAwIw
@@ -20,3 +22,10 @@ c8w7AcEHMN6JLawqnnw/enp3Z4mhRANCAAQECD3D0MB2Hhpvfl5JsSeG0+mJia/u
 dqLEpP0piu0/l8HumOopD++2RI+VuylTGsoOwqIB+u7cTNe3etUQJZgG
 -----END PRIVATE KEY-----
 `;
+
+/** Has this process trust the certificate. @returns how to stop that */
+export function trustTestCertificate(): () => void {
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, testCertificate]);
+  return () => setDefaultCACertificates(before);
+}

@@ -2,11 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { reply } from "@keywheel/testkit";
-import { testCertificate, testCertificateKey } from "./certificate.test-bench.ts";
+import { testCertificate, testCertificateKey, trustTestCertificate } from "./certificate.test-bench.ts";
 import { type Bench, benchKeys as keys, chat, failuresOf, openDataPlane, rawSocket } from "./data-plane.test-bench.ts";
 import { OutboundProxies } from "./outbound-proxy.ts";
 
@@ -98,15 +97,13 @@ async function errorOf(bench: Bench): Promise<{ status: number; code: string | n
 
 /** A provider on https that answers with what it got. */
 async function aSecureProvider(): Promise<number> {
-  const before = getCACertificates("default");
-  setDefaultCACertificates([...before, testCertificate]);
+  closers.push(trustTestCertificate());
   const server = createHttpsServer({ cert: testCertificate, key: testCertificateKey }, (incoming, outgoing) => {
     outgoing.end(JSON.stringify({ url: incoming.url, headers: incoming.rawHeaders }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   closers.push(() => {
-    setDefaultCACertificates(before);
     server.closeAllConnections();
     server.close();
   });

@@ -20,20 +20,21 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * This machine is never reached through a proxy: there, "loopback" would be the proxy's (field case 65).
  */
 export class OutboundProxies {
-  readonly #proxies: ReadonlyMap<string, OutboundProxy | undefined>;
+  readonly #proxies = new Map<string, OutboundProxy>();
   readonly #isExempt: (host: string, port: number) => boolean;
 
   /** @throws KeywheelError validation_failed for a proxy that cannot be used; going around it would be worse */
   constructor(environment: Environment) {
-    this.#proxies = new Map([
-      ["http:", readProxy(environment, "http_proxy")],
-      ["https:", readProxy(environment, "https_proxy")],
-    ]);
+    for (const scheme of ["http", "https"]) {
+      const proxy = readProxy(environment, `${scheme}_proxy`);
+      if (proxy !== undefined) this.#proxies.set(`${scheme}:`, proxy);
+    }
     this.#isExempt = readNoProxy(valueOf(environment, "no_proxy")?.text ?? "");
   }
 
   /** The proxy on the way to an origin, or undefined if it is reached directly. */
   proxyFor(origin: string): OutboundProxy | undefined {
+    if (this.#proxies.size === 0) return undefined;
     const { protocol, hostname, port } = new URL(origin);
     const proxy = this.#proxies.get(protocol);
     if (proxy === undefined) return undefined;

@@ -2,7 +2,10 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** What a client may send before it is told whether it may: nothing, by RFC 6455 §4.1; some do. */
+/**
+ * What is taken of a client before it is told whether it may speak: it must not, by RFC 6455 §4.1; some do. The rest waits
+ * in its connection, where its leaving is then not noticed either.
+ */
 const earlyBytesLimit = 64 * 1024;
 /** How long a refused client may take to read the refusal and to close. */
 const lingerMs = 5_000;
