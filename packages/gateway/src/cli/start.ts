@@ -12,6 +12,8 @@ import { programVersion } from "./version.ts";
 /** What of the control plane still runs when the gateway stops may take this long; nobody waits for its end. */
 const controlMs = 2000;
 const longestDeathMs = 3000;
+/** A start that takes longer is explained. */
+const slowMs = 2000;
 
 /** Starts the gateway and serves until a signal stops it. */
 export async function start(flags: Flags, terminal: Terminal): Promise<void> {
@@ -24,7 +26,10 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   const ending: Ending = { gateway: undefined };
   dieLoudly(ending, log);
   const { startGateway } = await import("./serve/gateway.ts");
-  const gateway = await startGateway({ options, environment: terminal.environment, log, redactor });
+  const slow = setTimeout(() => log.log.info({ dataDir: options.dataDir }, "Still opening the data directory"), slowMs);
+  const gateway = await startGateway({ options, environment: terminal.environment, log, redactor }).finally(() =>
+    clearTimeout(slow),
+  );
   ending.gateway = gateway;
   const stopped = onStopSignal({
     stop: (signal) => stop(gateway, log, { signal, graceMs: options.graceSeconds * 1000 }),
@@ -60,7 +65,7 @@ async function stop(
   { log, flush }: OpenLog,
   { signal, graceMs }: { readonly signal: NodeJS.Signals; readonly graceMs: number },
 ): Promise<void> {
-  log.info({ signal, graceMs }, "Stopping; running responses may end");
+  log.info({ signal, running: gateway.running(), graceMs }, "Stopping; what runs may end, a second signal cuts it off");
   const { cutOff } = await gateway.stop({ graceMs, controlMs: Math.min(controlMs, graceMs) });
   if (cutOff > 0) log.warn({ cutOff }, "Responses were cut off because they did not end in time");
   log.info({}, "Stopped");

@@ -116,6 +116,7 @@ async function joinCore(
     events: events.publish,
     random: randomBytes,
     learnSecrets: (values) => redactor.learn(values),
+    forgetOutcomes: (keyIds) => journal.forget(keyIds),
     requireToken: options.requireToken,
     boundToLoopback: options.boundToLoopback,
     allowPrivateMetadata: options.allowPrivateMetadata,

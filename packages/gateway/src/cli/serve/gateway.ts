@@ -20,6 +20,8 @@ export interface Gateway {
   readonly madeToken: Secret | undefined;
   /** A link to the settings page that signs a browser in, once. */
   readonly createSignInLink: () => string;
+  /** How many requests of clients are under way. */
+  readonly running: () => number;
   /** Writes down where it serves, for those who wait for that. */
   readonly announce: () => void;
   /** Lets running requests end and writes down what is left. */

@@ -62,6 +62,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     url: server.url,
     madeToken: core.madeToken,
     createSignInLink: () => `${server.url}/ui/sign-in?code=${core.auth.createSignInCode().code}`,
+    running: () => dataPlane.running,
     announce: () => announce(server, options),
     cut: () => server.cut(),
     stop: async (patience) => {
