@@ -117,17 +117,17 @@ describe("contract: session carriers", () => {
   });
 
   it("forgets a session that was not used for affinity.idle_ttl_ms, counted from its last use", async () => {
-    await using pool = await poolOf(gateway, { weights: [1, 1], settings: { affinity: { idle_ttl_ms: 400 } } });
+    await using pool = await poolOf(gateway, { weights: [1, 1], settings: { affinity: { idle_ttl_ms: 800 } } });
     const began = performance.now();
     let during = "";
     // Used often enough, it lives longer than the limit.
-    while (performance.now() - began < 900) {
+    while (performance.now() - began < 1_500) {
       during += await pool.turns(1, { session: "s" });
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
 
     // Real time, because the limit is the program's own: nothing tells from outside when it has passed.
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    await new Promise((resolve) => setTimeout(resolve, 900));
 
     expect(during).toMatch(/^A{4,}$/);
     expect(await pool.turns(1, { session: "s" })).toBe("B");

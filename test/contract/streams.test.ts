@@ -135,7 +135,7 @@ describe("contract: a stream that opens with an error before any content counts 
     await live.send(first);
     await live.end();
 
-    expect(waitedMs).toBeLessThan(11_500);
+    expect(waitedMs).toBeLessThan(12_500);
     expect(await nextText(reader)).toContain("waiting");
   });
 });
