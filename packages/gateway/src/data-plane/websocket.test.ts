@@ -82,7 +82,11 @@ async function refused(bench: Bench, text: string): Promise<{ status: number; he
 /** A provider that grants every upgrade and then does with the connection what it is told. */
 async function rawProvider(
   play: (socket: Socket, request: IncomingMessage, head: Buffer) => void,
-  { after = "", secure = false }: { readonly after?: string; readonly secure?: boolean } = {},
+  {
+    after = "",
+    secure = false,
+    refuses = () => false,
+  }: { readonly after?: string; readonly secure?: boolean; readonly refuses?: () => boolean } = {},
 ): Promise<string> {
   const server = secure ? createHttpsServer({ cert: testCertificate, key: testCertificateKey }) : createServer();
   if (secure) closers.push(trustTestCertificate());
@@ -90,6 +94,7 @@ async function rawProvider(
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.add(socket);
     socket.on("error", () => {});
+    if (refuses()) return void socket.end("HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n");
     const accept = createHash("sha1")
       .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
       .digest("base64");
@@ -505,6 +510,62 @@ describe("a granted WebSocket", () => {
     const open = bench.provider.openRequests[0];
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(open?.state).toBe("open");
+  });
+
+  it("carries what an impatient client sent while other keys were tried, however much it is", async () => {
+    const seen: Buffer[] = [];
+    let refusals = 0;
+    const early = randomBytes(1_000_000);
+    const baseUrl = await rawProvider((socket) => socket.on("data", (chunk: Buffer) => seen.push(chunk)), {
+      refuses: () => refusals++ < 2,
+    });
+    const bench = await openDataPlane({ baseUrl });
+    const socket = await rawSocket(bench, handshake("/llm/realtime"));
+    socket.write(early);
+    const { head } = await granted(socket);
+
+    expect(head).toContain("x-keywheel-attempts: 3");
+    await vi.waitFor(() => expect(sha256(Buffer.concat(seen))).toBe(sha256(early)));
+  });
+
+  it("leaves nothing behind, however many there are and however each is left", async () => {
+    const open = new Set<Socket>();
+    const baseUrl = await rawProvider((socket) => {
+      open.add(socket);
+      socket.on("end", () => socket.end()).on("close", () => open.delete(socket));
+      socket.on("data", (chunk: Buffer) => {
+        if (chunk.includes("end")) socket.end("bye");
+        else if (chunk.includes("cut")) socket.resetAndDestroy();
+        else socket.write(chunk);
+      });
+    });
+    const bench = await openDataPlane({ baseUrl });
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        const socket = await rawSocket(bench, handshake("/llm/realtime"));
+        socket.on("error", () => {}).on("end", () => socket.end());
+        const closed = new Promise((resolve) => socket.once("close", resolve));
+        const leave = [
+          () => socket.destroy(),
+          () => socket.resetAndDestroy(),
+          () => socket.end("last words"),
+          () => socket.write("end"),
+          () => socket.write("cut"),
+          () => socket.write(Buffer.alloc(200_000), () => socket.destroy()),
+        ][n % 6];
+        // Some leave before they were let in.
+        if (n % 5 !== 0) await granted(socket);
+        leave?.();
+        socket.resume();
+        await closed;
+      }),
+    );
+
+    await vi.waitFor(() => expect(bench.running()).toBe(0), { timeout: 4_000 });
+    expect(bench.records).toHaveLength(60);
+    await vi.waitFor(() => expect(open.size).toBe(0));
+    expect(bench.faults).toEqual([]);
+    expect(await failuresOf(bench)).toEqual([0, 0, 0]);
   });
 
   it("is counted as running until its end", async () => {
