@@ -66,7 +66,7 @@ interface Bench {
   readonly log: string[];
   readonly attempts: AttemptRecord[];
   readonly events: PoolEvent[];
-  serve(question?: Question, options?: Partial<DispatchOptions<Answer>>): Promise<DispatchOutcome<Answer>>;
+  readonly serve: (question?: Question, options?: Partial<DispatchOptions<Answer>>) => Promise<DispatchOutcome<Answer>>;
 }
 
 /** A pool of equal keys whose provider answers by script: the n-th reply of a key to its n-th call, the last for ever. */

@@ -30,6 +30,8 @@ export interface CatalogDeps {
   readonly random: RandomBytes;
   /** Told of every value before anything can show it: the redactor's `learn`. */
   readonly learnSecrets?: (values: Iterable<Secret>) => void;
+  /** Told of keys whose past is about to be cleared: what waits to be written about them must not undo it. */
+  readonly forgetOutcomes?: (keyIds: readonly string[]) => void;
   /** `--require-token` */
   readonly requireToken: boolean;
   /** Beyond loopback, the first token makes tokens required. */

@@ -198,6 +198,7 @@ export class KeyBook {
     const cleared = [...changes].filter(([, change]) => change.clears).map(([id]) => id);
     // Cleared first: if the second write fails, a key that is still disabled has lost a cooldown that meant nothing.
     const revived = cleared.filter((id) => changes.get(id)?.patch.secret === undefined);
+    core.deps.forgetOutcomes?.(cleared);
     if (revived.length > 0) await core.write((store) => store.clearHealth(revived));
     await core.write((store) => store.updateKeys(patches));
     for (const { id, patch } of patches) entry.change(id, patch);
@@ -208,8 +209,6 @@ export class KeyBook {
     );
     // Begun together: no request may find a key that is on again and still rests.
     if (isShape) await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
-    const ended = patches.filter(({ patch }) => patch.enabled === false).map(({ id }) => id);
-    if (ended.length > 0) await this.#endSessionsOf(ended);
     core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [...changes.keys()], at });
   }
 
@@ -226,20 +225,12 @@ export class KeyBook {
 
   async #reset(entry: ProviderEntry, ids: readonly string[]): Promise<void> {
     const core = this.#core;
+    core.deps.forgetOutcomes?.(ids);
     await core.write((store) => store.clearHealth(ids));
     // A reset takes the refusal off in the pool; that the key is disabled must be known there by then.
     await core.configure(entry);
     for (const id of ids) await entry.pool.reset(id);
     core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: ids, at: core.now() });
-  }
-
-  async #endSessionsOf(keyIds: readonly string[]): Promise<void> {
-    try {
-      await this.#core.deps.store.deleteSessionsOfKeys(keyIds);
-    } catch (error) {
-      // In memory they have ended; a stored one that is taken up after a restart moves at its first use.
-      this.#core.deps.warn?.("could not remove the sessions of a disabled key", error);
-    }
   }
 
   async #takeUp(entry: ProviderEntry, records: readonly KeyRecord[]): Promise<void> {

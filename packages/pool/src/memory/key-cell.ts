@@ -25,6 +25,8 @@ export class KeyCell implements Condition {
   reason: StatusReason | undefined;
   /** The provider refused it; only a reset or a new value brings it back. */
   refused = false;
+  /** How often it was cleared. */
+  generation = 0;
   /** While a refusal is being read: not to be chosen before this instant. */
   heldUntil: EpochMs = 0;
   /** When the wheel looks at it again; 0 when it need not. */

@@ -10,11 +10,11 @@ const ladder = { rest: "ladder" } as const;
 interface Bench {
   readonly clock: FakeClock;
   readonly state: MemoryState;
-  choose(question?: Question): Promise<Choice>;
-  key(question?: Question): Promise<Extract<Choice, { kind: "key" }>>;
-  turns(count: number, question?: Question): Promise<string>;
-  ticketOf(keyId: string): Promise<Ticket>;
-  configure(keys: readonly KeyEntry[], policy?: Partial<StatePolicy>): Promise<void>;
+  readonly choose: (question?: Question) => Promise<Choice>;
+  readonly key: (question?: Question) => Promise<Extract<Choice, { kind: "key" }>>;
+  readonly turns: (count: number, question?: Question) => Promise<string>;
+  readonly ticketOf: (keyId: string) => Promise<Ticket>;
+  readonly configure: (keys: readonly KeyEntry[], policy?: Partial<StatePolicy>) => Promise<void>;
 }
 
 async function aBench(keys: readonly KeyEntry[], policy: Partial<StatePolicy> = {}): Promise<Bench> {
@@ -164,7 +164,7 @@ describe("a session", () => {
     await state.disable(await ticketOf("A"), refusal);
     await state.reset("p", "A");
     await key({ session });
-    await state.hold(await ticketOf("B"), 1_000);
+    state.hold(await ticketOf("B"), 1_000);
 
     const moved = await key({ session });
 
@@ -360,6 +360,18 @@ describe("a refused key", () => {
     expect((await state.disable(ticket, refusal)).applied).toBe(false);
     await state.succeed(ticket);
     expect((await state.choose("p", {})).kind).toBe("none-usable");
+  });
+});
+
+describe("a cleared key", () => {
+  it("is not touched by what attempts made before learn", async () => {
+    const { state, key, turns } = await aBench(keysOf(1));
+    const before = await key();
+    await state.reset("p", "A");
+
+    expect((await state.disable(before.ticket, refusal)).applied).toBe(false);
+    expect((await state.fail(before.ticket, { rest: "ladder", hintMs: 500_000 }, reason, "key")).applied).toBe(false);
+    expect(await turns(1)).toBe("A");
   });
 });
 

@@ -16,7 +16,15 @@ import type {
   TouchedSession,
 } from "../ports/shared-state.ts";
 import { BindingTable } from "../rules/binding-table.ts";
-import { afterFailure, afterReset, afterSuccess, type Failure, type Health, restoreHealth } from "../rules/cooldown.ts";
+import {
+  afterFailure,
+  afterReset,
+  afterSuccess,
+  healthy,
+  type Failure,
+  type Health,
+  restoreHealth,
+} from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
@@ -115,7 +123,7 @@ export class MemoryState implements SharedState {
 
   async succeed(ticket: Ticket): Promise<KeyState> {
     const found = this.#find(ticket);
-    if (found === undefined) return { health: afterReset(noHealth), reason: undefined, applied: false };
+    if (found === undefined) return { health: healthy, reason: undefined, applied: false };
     const { cell } = found;
     const changed = settleSuccess(cell, ticket.mark);
     const models = ticket.model === undefined ? undefined : cell.models.get(ticket.model);
@@ -126,7 +134,7 @@ export class MemoryState implements SharedState {
 
   async fail(ticket: Ticket, failure: Failure, reason: Reason, scope: "key" | "model"): Promise<KeyState> {
     const found = this.#find(ticket);
-    if (found === undefined) return { health: noHealth, reason: undefined, applied: false };
+    if (found === undefined) return { health: healthy, reason: undefined, applied: false };
     const { cell, pool } = found;
     const now = this.#clock.now();
     const ofModel = scope === "model" && ticket.model !== undefined;
@@ -145,7 +153,7 @@ export class MemoryState implements SharedState {
   async disable(ticket: Ticket, reason: Reason): Promise<KeyState> {
     const found = this.#find(ticket);
     if (found === undefined || !found.cell.entry.enabled || found.cell.refused) {
-      return { health: found?.cell.health ?? noHealth, reason: found?.cell.reason, applied: false };
+      return { health: found?.cell.health ?? healthy, reason: found?.cell.reason, applied: false };
     }
     const { cell, pool } = found;
     const now = this.#clock.now();
@@ -301,12 +309,13 @@ export class MemoryState implements SharedState {
     return pool;
   }
 
-  /** The key that an outcome belongs to; undefined when it is gone or has another value by now. */
+  /** The key that an outcome belongs to; undefined when it is gone, has another value or was cleared since. */
   #find(ticket: Ticket): { cell: KeyCell; pool: PoolCells } | undefined {
     const pool = this.#pools.get(ticket.poolId);
     const cell = pool?.cell(ticket.keyId);
-    if (pool === undefined || cell === undefined || cell.entry.secretVersion !== ticket.secretVersion) return undefined;
-    return { cell, pool };
+    if (pool === undefined || cell === undefined) return undefined;
+    const isSame = cell.entry.secretVersion === ticket.secretVersion && cell.generation === ticket.generation;
+    return isSame ? { cell, pool } : undefined;
   }
 
   #bound(
@@ -361,13 +370,13 @@ export class MemoryState implements SharedState {
 
 /** Pins that wait to be written down; the store is away if there are ever so many, and the oldest ones suffice then. */
 const newPinsHeld = 100_000;
-const noHealth: Health = { failures: 0, cooldowns: 0, failuresSeen: 0, cooledAt: 0, coolUntil: 0, wait: "ladder" };
 
 function clear(cell: KeyCell): void {
   cell.health = afterReset(cell.health);
   cell.reason = undefined;
   cell.refused = false;
   cell.heldUntil = 0;
+  cell.generation++;
   cell.models.clear();
 }
 
@@ -397,6 +406,7 @@ function chosen(
     poolId,
     keyId: cell.entry.id,
     secretVersion: cell.entry.secretVersion,
+    generation: cell.generation,
     mark: cell.mark,
     model,
     modelMark: models === undefined ? undefined : markOf(models.health),

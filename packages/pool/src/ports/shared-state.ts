@@ -60,6 +60,8 @@ export interface Ticket {
   readonly poolId: string;
   readonly keyId: string;
   readonly secretVersion: number;
+  /** Grows when the key is cleared: what an attempt learns that was made before says nothing about the cleared key. */
+  readonly generation: number;
   readonly mark: HealthMark;
   readonly model: string | undefined;
   readonly modelMark: HealthMark | undefined;
