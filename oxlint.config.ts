@@ -56,6 +56,25 @@ export const rooms: readonly Room[] = [
   },
 
   {
+    // HTTP and the types of the contract, made from its document; never the pool.
+    path: "ui/src",
+    packages: [
+      "@dnd-kit/*",
+      "@mantine/*",
+      "@mantine/*/styles.css",
+      "@tabler/icons-react",
+      "@tanstack/*",
+      "get-nonce",
+      "i18next",
+      "react",
+      "react-dom/client",
+      "react-i18next",
+      "react-router",
+      "react-router/dom",
+    ],
+  },
+
+  {
     path: "testkit/src",
     packages: [...node, "@keywheel/pool", "keywheel", "keywheel/contract", "vitest", "fast-check"],
   },
@@ -105,6 +124,7 @@ export default defineConfig({
     "import/no-cycle": "error",
     "import/no-default-export": "error",
     "import/no-duplicates": "error",
+    "import/no-unassigned-import": ["error", { allow: ["**/*.css"] }],
     "unicorn/prefer-node-protocol": "error",
     "vitest/expect-expect": ["error", { assertFunctionNames: ["expect", "expect*", "expectTypeOf", "fc.assert"] }],
     "vitest/no-focused-tests": "error",
@@ -155,7 +175,7 @@ export default defineConfig({
     },
     { files: ["scripts/**", "packages/gateway/src/cli/**"], rules: { "eslint/no-console": "off" } },
     { files: ["**/*.mjs"], rules: untyped },
-    { files: ["*.config.ts"], rules: { "import/no-default-export": "off" } },
+    { files: ["**/*.config.ts"], rules: { "import/no-default-export": "off" } },
   ],
 });
 

@@ -11,6 +11,10 @@ import { say } from "./say.mjs";
 const packages = ["pool", "gateway"];
 const stamp = join(root, "packages", "gateway", "dist", ".build-stamp");
 
+/** The settings pages lie in the gateway's own output, which is what its package ships. */
+const pages = join(root, "packages", "gateway", "dist", "ui");
+const pagesStamp = join(pages, ".build-stamp");
+
 /** The built program's entry. */
 export const program = join(root, "packages", "gateway", "dist", "cli", "main.js");
 
@@ -20,10 +24,10 @@ export const program = join(root, "packages", "gateway", "dist", "cli", "main.js
  * @throws where the compiler finds fault; what it printed has been shown by then
  */
 export async function ensureBuilt() {
-  if (isCurrent()) return;
+  if (isCurrent() && arePagesCurrent()) return;
   await alone(async () => {
-    if (isCurrent()) return;
-    await build();
+    if (!isCurrent()) await build();
+    if (!arePagesCurrent()) await buildPages();
   });
 }
 
@@ -49,6 +53,28 @@ async function build() {
   say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
+async function buildPages() {
+  say("Building the settings pages …");
+  const started = Date.now();
+  const before = pagesFingerprint();
+  rmSync(pagesStamp, { force: true });
+  const vite = join(root, "node_modules", "vite", "bin", "vite.js");
+  const { code, output } = await run(findNode(), [vite, "build", "packages/ui", "--logLevel", "warn"], {
+    capture: true,
+  });
+  if (code !== 0) {
+    say(output.trimEnd());
+    throw new Error("The build of the settings pages failed; its words are above.");
+  }
+  writeFileSync(pagesStamp, before);
+  say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+function arePagesCurrent() {
+  const document = join(pages, "index.html");
+  return existsSync(pagesStamp) && existsSync(document) && readFileSync(pagesStamp, "utf8") === pagesFingerprint();
+}
+
 function isCurrent() {
   return existsSync(stamp) && isComplete() && readFileSync(stamp, "utf8") === fingerprint();
 }
@@ -57,9 +83,19 @@ function isComplete() {
   return packages.every((name) => sourcesOf(name).every((source) => existsSync(outputOf(name, source))));
 }
 
+function pagesFingerprint() {
+  const sources = ["src", "public"].flatMap((folder) =>
+    filesBelow(join(root, "packages", "ui", folder))
+      .filter((file) => /\.\w+$/.test(file) && !/\.test\.tsx?$/.test(file))
+      .sort()
+      .map((file) => `packages/ui/${folder}/${file}`),
+  );
+  const settings = ["index.html", "vite.config.ts", "package.json"].map((file) => `packages/ui/${file}`);
+  return hashOf(["package-lock.json", "tsconfig.base.json", ...settings, ...sources]);
+}
+
 function fingerprint() {
-  const hash = createHash("sha256");
-  const inputs = [
+  return hashOf([
     "package-lock.json",
     "tsconfig.base.json",
     ...packages.flatMap((name) => [
@@ -67,7 +103,12 @@ function fingerprint() {
       `packages/${name}/tsconfig.json`,
       ...sourcesOf(name).map((source) => `packages/${name}/src/${source}`),
     ]),
-  ];
+  ]);
+}
+
+/** @param {readonly string[]} inputs below the root */
+function hashOf(inputs) {
+  const hash = createHash("sha256");
   for (const input of inputs)
     hash
       .update(`${input}\0`)
@@ -83,7 +124,7 @@ function fingerprint() {
  */
 function removeOrphans(name) {
   const expected = new Set(sourcesOf(name).map((source) => source.replace(/\.tsx?$/, "")));
-  for (const file of filesBelow(distOf(name))) {
+  for (const file of filesBelow(distOf(name)).filter((file) => !file.startsWith("ui/"))) {
     const match = /^(.+?)(?:\.js|\.d\.ts)(?:\.map)?$/.exec(file);
     if (match?.[1] !== undefined && !expected.has(match[1])) rmSync(join(distOf(name), file));
   }

@@ -17,7 +17,7 @@ const format = { name: "format", commands: [["oxfmt", "--check"]] };
 const lint = { name: "lint", commands: [["oxlint", "--deny-warnings", "--report-unused-disable-directives"]] };
 /**
  * Everything at once with Node's types, tests included; then the pool alone, as it is built, where neither Node nor the
- * browser exists.
+ * browser exists; then the pages, where the browser does.
  *
  * @type {Check}
  */
@@ -26,6 +26,7 @@ const types = {
   commands: [
     ["tsc", "-p", "tsconfig.json"],
     ["tsc", "-p", "packages/pool", "--noEmit"],
+    ["tsc", "-p", "packages/ui"],
   ],
 };
 /** @type {Check} */

@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { AdminAuth } from "./auth.ts";
 import type { EventHub } from "./event-hub.ts";
 import { addDocument } from "./openapi.ts";
+import type { Pages } from "./pages.ts";
 import { answerProblem } from "./problems.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addHealthRoutes } from "./routes/health.ts";
@@ -49,6 +50,8 @@ export interface ControlPlaneDeps {
   readonly notReady?: () => string | undefined;
   /** Told of what is answered with 500. */
   readonly onError?: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
+  /** The settings pages; a page of a few words stands in for them where they were not built. */
+  readonly pages?: Pages | undefined;
   /** Between two signs of life on the event stream; default 15 s. */
   readonly keepAliveMs?: number;
 }

@@ -11,7 +11,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Stands where the settings pages will be. @param notice what went wrong, in plain text */
+/** Stands where the settings pages would be, had they been built. @param notice what went wrong, in plain text */
 export function standInPage(c: Context, status: 200 | 401, version: string, notice?: string): Response {
   c.header("content-security-policy", policy);
   const said = notice === undefined ? "" : `<p role="alert"><strong>${escapeHtml(notice)}.</strong></p>`;
@@ -28,7 +28,7 @@ export function standInPage(c: Context, status: 200 | 401, version: string, noti
 <main>
 <h1>Keywheel runs</h1>
 ${said}
-<p>This is version ${escapeHtml(version)}. The settings pages are not part of it yet.</p>
+<p>This is version ${escapeHtml(version)}. The settings pages were not built: <code>npm run build</code> makes them.</p>
 <p>Manage it from a terminal on this machine with <code>keywheel provider</code>, <code>keywheel key</code>,
 <code>keywheel token</code> and <code>keywheel status</code> (<code>keywheel --help</code> lists them all), or from a
 program over <code>/api</code> with the admin token; <code>/api/openapi.json</code> describes every call.</p>

@@ -1,0 +1,743 @@
+// Made from the gateway's own schemas by `npm run ui:types`. A test tells when it is out of date.
+
+export type Health = {
+  status: "ok" | "ready" | "not_ready";
+  detail?: string;
+};
+
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  /** What happened, in a sentence. */
+  detail: string;
+  /** What programs match on. */
+  code:
+    | "pool_exhausted"
+    | "no_usable_key"
+    | "unauthorized"
+    | "forbidden"
+    | "unknown_provider"
+    | "upstream_unreachable"
+    | "upstream_timeout"
+    | "body_too_large"
+    | "invalid_request"
+    | "misdirected"
+    | "not_found"
+    | "conflict"
+    | "validation_failed"
+    | "too_many_attempts"
+    | "unsupported_media_type"
+    | "method_not_allowed"
+    | "store_unavailable"
+    | "internal";
+  /** What to do about it. */
+  hint: string;
+  errors?: {
+    path: string;
+    message: string;
+  }[];
+};
+
+export type SignIn = {
+  token: string;
+};
+
+export type SignInLink = {
+  /** Signs a browser in, once. */
+  path: string;
+  /** The same, complete, for each address of the gateway. */
+  urls: string[];
+  expires_at: string;
+};
+
+export type Status = {
+  version: string;
+  started_at: string;
+  uptime_ms: number;
+  /** Where this gateway listens. */
+  urls: string[];
+  /** Whether clients must show a gateway token. */
+  require_token: boolean;
+  /** False if stored keys were encrypted with another master key. */
+  master_key_ok: boolean;
+  store: {
+    ok: boolean;
+    trouble: string | null;
+  };
+  counts: {
+    providers: number;
+    keys: KeyCounts;
+    tokens: number;
+  };
+  providers: {
+    id: string;
+    slug: string;
+    name: string;
+    enabled: boolean;
+    base_url: string;
+    keys: KeyCounts;
+    /** Whether a request would find a key now. */
+    can_serve: boolean;
+    /** When the first cooling key is back. */
+    next_available_at: string | null;
+  }[];
+};
+
+export type KeyCounts = {
+  total: number;
+  available: number;
+  cooling_down: number;
+  disabled: number;
+  unresolved: number;
+};
+
+export type ProviderPreset = {
+  slug:
+    | "openai"
+    | "anthropic"
+    | "gemini"
+    | "azure"
+    | "openrouter"
+    | "deepseek"
+    | "mistral"
+    | "groq"
+    | "xai"
+    | "together"
+    | "fireworks"
+    | "moonshot"
+    | "zhipu"
+    | "dashscope"
+    | "siliconflow"
+    | "cohere"
+    | "perplexity"
+    | "nvidia"
+    | "cerebras"
+    | "ollama"
+    | "lmstudio"
+    | "vllm";
+  name: string;
+  kind: "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
+  /** Azure's holds the placeholder `{resource}`. */
+  base_url: string;
+};
+
+export type Provider = {
+  id: string;
+  /** The first segment of the paths that clients use. */
+  slug: string;
+  name: string;
+  /** The kind of API that is spoken. */
+  kind: "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
+  /** Whose errors, hints and limits are understood. */
+  preset:
+    | "openai"
+    | "anthropic"
+    | "gemini"
+    | "azure"
+    | "openrouter"
+    | "deepseek"
+    | "mistral"
+    | "groq"
+    | "xai"
+    | "together"
+    | "fireworks"
+    | "moonshot"
+    | "zhipu"
+    | "dashscope"
+    | "siliconflow"
+    | "cohere"
+    | "perplexity"
+    | "nvidia"
+    | "cerebras"
+    | "ollama"
+    | "lmstudio"
+    | "vllm"
+    | null;
+  base_url: string;
+  /** The provider-level key, masked, or `$NAME`; it serves only while the pool has no keys at all. */
+  api_key: string | null;
+  enabled: boolean;
+  settings: Settings;
+  created_at: string;
+  updated_at: string;
+};
+
+export type Settings = {
+  cooldown: {
+    /** The rest after the first failure; each further one doubles it. */
+    base_ms: number;
+    /** The longest rest; at least `base_ms`. */
+    cap_ms: number;
+    /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
+    scope: "key" | "model";
+  };
+  affinity: {
+    /** Whether the requests of a session stay with one key. */
+    enabled: boolean;
+    /** A session unused for so long is forgotten. */
+    idle_ttl_ms: number;
+  };
+  retry: {
+    /** How often a request is repeated after an error that is the provider's own (500, 502, 503 …). */
+    provider_errors: number;
+  };
+  timeouts: {
+    /** Until a connection to the provider stands. */
+    connect_ms: number;
+    /** From the end of the request to the first byte of the answer. */
+    headers_ms: number;
+    /** Between two pieces of a response. */
+    idle_ms: number;
+  };
+  /** The largest request body that is taken. */
+  max_body_bytes: number;
+};
+
+export type ProviderCreate = {
+  /** Made from the name when left out. */
+  slug?: string;
+  /** The preset's when left out. */
+  name?: string;
+  /** Follows from the preset or the base URL when left out. */
+  kind?: "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
+  /** Follows from the base URL's host when left out. */
+  preset?:
+    | "openai"
+    | "anthropic"
+    | "gemini"
+    | "azure"
+    | "openrouter"
+    | "deepseek"
+    | "mistral"
+    | "groq"
+    | "xai"
+    | "together"
+    | "fireworks"
+    | "moonshot"
+    | "zhipu"
+    | "dashscope"
+    | "siliconflow"
+    | "cohere"
+    | "perplexity"
+    | "nvidia"
+    | "cerebras"
+    | "ollama"
+    | "lmstudio"
+    | "vllm"
+    | null;
+  /** The preset's when left out. */
+  base_url?: string;
+  /** A key, or `$NAME` for an environment variable. What comes back is masked. */
+  api_key?: string | null;
+  enabled?: boolean;
+  settings?: SettingsPatch;
+};
+
+export type SettingsPatch = {
+  cooldown?: {
+    /** The rest after the first failure; each further one doubles it. */
+    base_ms?: number | null;
+    /** The longest rest; at least `base_ms`. */
+    cap_ms?: number | null;
+    /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
+    scope?: "key" | "model" | null;
+  } | null;
+  affinity?: {
+    /** Whether the requests of a session stay with one key. */
+    enabled?: boolean | null;
+    /** A session unused for so long is forgotten. */
+    idle_ttl_ms?: number | null;
+  } | null;
+  retry?: {
+    /** How often a request is repeated after an error that is the provider's own (500, 502, 503 …). */
+    provider_errors?: number | null;
+  } | null;
+  timeouts?: {
+    /** Until a connection to the provider stands. */
+    connect_ms?: number | null;
+    /** From the end of the request to the first byte of the answer. */
+    headers_ms?: number | null;
+    /** Between two pieces of a response. */
+    idle_ms?: number | null;
+  } | null;
+  /** The largest request body that is taken. */
+  max_body_bytes?: number | null;
+} | null;
+
+export type ProviderPatch = {
+  slug?: string;
+  name?: string;
+  kind?: "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
+  preset?:
+    | "openai"
+    | "anthropic"
+    | "gemini"
+    | "azure"
+    | "openrouter"
+    | "deepseek"
+    | "mistral"
+    | "groq"
+    | "xai"
+    | "together"
+    | "fireworks"
+    | "moonshot"
+    | "zhipu"
+    | "dashscope"
+    | "siliconflow"
+    | "cohere"
+    | "perplexity"
+    | "nvidia"
+    | "cerebras"
+    | "ollama"
+    | "lmstudio"
+    | "vllm"
+    | null;
+  base_url?: string;
+  /** null removes it; left out, it stays. */
+  api_key?: string | null;
+  enabled?: boolean;
+  /** Merged; null brings all defaults back. */
+  settings?: {
+    cooldown?: {
+      /** The rest after the first failure; each further one doubles it. */
+      base_ms?: number | null;
+      /** The longest rest; at least `base_ms`. */
+      cap_ms?: number | null;
+      /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
+      scope?: "key" | "model" | null;
+    } | null;
+    affinity?: {
+      /** Whether the requests of a session stay with one key. */
+      enabled?: boolean | null;
+      /** A session unused for so long is forgotten. */
+      idle_ttl_ms?: number | null;
+    } | null;
+    retry?: {
+      /** How often a request is repeated after an error that is the provider's own (500, 502, 503 …). */
+      provider_errors?: number | null;
+    } | null;
+    timeouts?: {
+      /** Until a connection to the provider stands. */
+      connect_ms?: number | null;
+      /** From the end of the request to the first byte of the answer. */
+      headers_ms?: number | null;
+      /** Between two pieces of a response. */
+      idle_ms?: number | null;
+    } | null;
+    /** The largest request body that is taken. */
+    max_body_bytes?: number | null;
+  } | null;
+  /** Must be true to change scheme, host or port of `base_url` while keys are stored: they go there. */
+  confirm_host_change?: boolean;
+};
+
+export type Key = {
+  id: string;
+  provider_id: string;
+  /** Masked (`sk-…9f2c`); an environment reference as it stands. */
+  api_key: string;
+  label: string;
+  weight: number;
+  enabled: boolean;
+  /** The wheel turns in this order, ties by creation. */
+  order: number;
+  status: "available" | "cooling_down" | "disabled" | "unresolved";
+  status_reason: StatusReason;
+  cooldown_until: string | null;
+  consecutive_failures: number;
+  bound_sessions: number;
+  stats: KeyStats;
+  created_at: string;
+  updated_at: string;
+};
+
+/** Why it is not available, or the last failure until a success or a reset. */
+export type StatusReason = {
+  code:
+    | "rate_limited"
+    | "overloaded"
+    | "quota_exhausted"
+    | "authentication_failed"
+    | "model_unavailable"
+    | "disabled_by_operator"
+    | "unresolved"
+    | "undecryptable";
+  http_status: number | null;
+  /** What the provider said, secrets taken out. */
+  message: string | null;
+  at: string;
+  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota. */
+  wait: "ladder" | "stated" | "quota" | null;
+} | null;
+
+export type KeyStats = {
+  /** Attempts with this key since the gateway started. */
+  requests: number;
+  successes: number;
+  /** Attempts that the provider answered with an error, or not at all. */
+  failures: number;
+  last_used_at: string | null;
+};
+
+export type KeyCreate = {
+  /** A key, or `$NAME` for an environment variable. What comes back is masked. */
+  api_key: string;
+  label?: string;
+  weight?: number;
+  enabled?: boolean;
+  order?: number;
+};
+
+export type KeyImportResult = {
+  added: Key[];
+  skipped: {
+    /** From 1. */
+    line: number;
+    /** Not a key; again in this text; held by the provider already. */
+    code: "refused" | "repeated" | "held";
+    reason: string;
+    masked: string;
+  }[];
+  /** In a dry run: what would be added. */
+  understood?: {
+    line: number;
+    api_key: string;
+    label: string;
+    weight: number;
+  }[];
+};
+
+export type KeyImport = {
+  /** Keys one a line or separated by commas. A line of three fields whose third is a number or empty is `key,label,weight`; a line of two fields whose second cannot be a key (white space, non-ASCII, in double quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that begin with `#` are passed over. */
+  text: string;
+  /** Answers what was understood, without ids, and adds nothing. */
+  dry_run?: boolean;
+};
+
+export type KeyOrder = {
+  /** Keys that are not named follow after these, in the order in which they stand. */
+  ids: string[];
+};
+
+export type KeyBulkResult = {
+  /** The keys that the action was applied to. */
+  ids: string[];
+};
+
+export type KeyBulk = {
+  action: "enable" | "disable" | "delete" | "reset";
+  ids?: string[];
+  where?: {
+    status?: "available" | "cooling_down" | "disabled" | "unresolved";
+    reason?:
+      | "rate_limited"
+      | "overloaded"
+      | "quota_exhausted"
+      | "authentication_failed"
+      | "model_unavailable"
+      | "disabled_by_operator"
+      | "unresolved"
+      | "undecryptable";
+  };
+};
+
+export type KeyPatch = {
+  /** A new value; left out, the stored one stays. A mask is refused. */
+  api_key?: string;
+  label?: string;
+  weight?: number;
+  /** true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown. */
+  enabled?: boolean;
+  order?: number;
+};
+
+export type KeyTestResult = {
+  /** Whether the provider took the key. */
+  ok: boolean;
+  http_status: number | null;
+  /** What was recognised: `ok`, `authentication_failed`, `upstream_unreachable` … */
+  code: string;
+  message: string | null;
+  duration_ms: number;
+};
+
+export type Token = {
+  id: string;
+  name: string;
+  /** How the token begins, to tell tokens apart. */
+  prefix: string;
+  /** Ids of the providers it is limited to; null for all. */
+  providers: string[] | null;
+  created_at: string;
+  last_used_at: string | null;
+};
+
+export type NewToken = Token & {
+  /** Shown this once. */
+  token: string;
+};
+
+export type TokenCreate = {
+  name: string;
+  providers?: string[] | null;
+};
+
+export type SessionList = {
+  data: Session[];
+  next_cursor: string | null;
+};
+
+export type Session = {
+  /** What the client named in `x-keywheel-session`, or `ses_…`. */
+  id: string;
+  /** The header or body field that named it. */
+  carrier: string;
+  provider_id: string;
+  key_id: string;
+  bound_at: string;
+  last_used_at: string;
+  requests: number;
+};
+
+/** Fields beyond these depend on `type`. */
+export type Event = {
+  id: string;
+  type:
+    | "key-cooled"
+    | "key-disabled"
+    | "key-recovered"
+    | "binding-moved"
+    | "pool-exhausted"
+    | "attempt-ended"
+    | "notice"
+    | "provider-created"
+    | "provider-changed"
+    | "provider-deleted"
+    | "key-created"
+    | "key-changed"
+    | "key-deleted"
+    | "key-order-changed"
+    | "token-created"
+    | "token-deleted"
+    | "session-ended";
+  at: string;
+  provider_id?: string;
+  key_id?: string;
+  /** At most 100; load the list anew for the rest. */
+  key_ids?: string[];
+  [name: string]: unknown;
+};
+
+export interface Operations {
+  /** Sign a browser in with the admin token */
+  "POST /api/sign-in": {
+    params: undefined;
+    query: undefined;
+    body: SignIn;
+    answer: undefined;
+  };
+  /** Sign this browser out */
+  "POST /api/sign-out": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Make a link that signs a browser in, once, within 15 minutes */
+  "POST /api/sign-in-links": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: SignInLink;
+  };
+  /** How the gateway and its pools stand */
+  "GET /api/status": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: Status;
+  };
+  /** The providers that are known, to choose from */
+  "GET /api/provider-presets": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: ProviderPreset[];
+    };
+  };
+  /** List providers */
+  "GET /api/providers": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Provider[];
+    };
+  };
+  /** Add a provider */
+  "POST /api/providers": {
+    params: undefined;
+    query: undefined;
+    body: ProviderCreate;
+    answer: Provider;
+  };
+  /** Show a provider */
+  "GET /api/providers/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Provider;
+  };
+  /** Change a provider */
+  "PATCH /api/providers/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: ProviderPatch;
+    answer: Provider;
+  };
+  /** Delete a provider with its keys and sessions */
+  "DELETE /api/providers/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** List the keys of a provider */
+  "GET /api/providers/{id}/keys": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Key[];
+    };
+  };
+  /** Add a key */
+  "POST /api/providers/{id}/keys": {
+    params: { id: string };
+    query: undefined;
+    body: KeyCreate;
+    answer: Key;
+  };
+  /** Add the keys of a pasted list */
+  "POST /api/providers/{id}/keys/import": {
+    params: { id: string };
+    query: undefined;
+    body: KeyImport;
+    answer: KeyImportResult;
+  };
+  /** Put the keys of a provider in an order */
+  "PUT /api/providers/{id}/keys/order": {
+    params: { id: string };
+    query: undefined;
+    body: KeyOrder;
+    answer: {
+      data: Key[];
+    };
+  };
+  /** Enable, disable, delete or reset many keys */
+  "POST /api/providers/{id}/keys/bulk": {
+    params: { id: string };
+    query: undefined;
+    body: KeyBulk;
+    answer: KeyBulkResult;
+  };
+  /** The next turns of the wheel, taking none */
+  "GET /api/providers/{id}/preview": {
+    params: { id: string };
+    query: { n?: number };
+    body: undefined;
+    answer: {
+      data: string[];
+    };
+  };
+  /** Show a key */
+  "GET /api/keys/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Key;
+  };
+  /** Change a key */
+  "PATCH /api/keys/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: KeyPatch;
+    answer: Key;
+  };
+  /** Delete a key */
+  "DELETE /api/keys/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Call the provider with exactly this key, changing nothing */
+  "POST /api/keys/{id}/test": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: KeyTestResult;
+  };
+  /** Clear the cooldown and the failure count of a key */
+  "POST /api/keys/{id}/reset": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Key;
+  };
+  /** List gateway tokens */
+  "GET /api/tokens": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Token[];
+    };
+  };
+  /** Make a token for a client */
+  "POST /api/tokens": {
+    params: undefined;
+    query: undefined;
+    body: TokenCreate;
+    answer: NewToken;
+  };
+  /** Revoke a token */
+  "DELETE /api/tokens/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** List sessions that are bound to a key, newest use first */
+  "GET /api/sessions": {
+    params: undefined;
+    query: { provider?: string; key?: string; q?: string; limit?: number; cursor?: string };
+    body: undefined;
+    answer: SessionList;
+  };
+  /** End a session: its next request takes a turn on the wheel */
+  "DELETE /api/sessions/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** What happens, as it happens (server-sent events) */
+  "GET /api/events": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** This document */
+  "GET /api/openapi.json": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      [name: string]: unknown;
+    };
+  };
+}

@@ -1,0 +1,15 @@
+/** Under which names answers are kept. Events name what to load anew by the first words. */
+export const queryKeys = {
+  status: ["status"],
+  presets: ["presets"],
+  providers: ["providers"],
+  provider: (id: string) => ["providers", id],
+  /** @param provider its id, not its slug: events carry ids */
+  keys: (provider: string) => ["keys", provider],
+  preview: (provider: string) => ["preview", provider],
+  environment: (name: string) => ["environment", name],
+  sessions: ["sessions"],
+  requests: ["requests"],
+  usage: ["usage"],
+  tokens: ["tokens"],
+} as const;

@@ -1,0 +1,17 @@
+import { IconServer2 } from "@tabler/icons-react";
+import type { ComponentType } from "react";
+import type { ParseKeys } from "i18next";
+
+/** A page that the navigation leads to. */
+interface Place {
+  readonly path: string;
+  readonly label: ParseKeys;
+  readonly icon: ComponentType<{ readonly size?: number; readonly stroke?: number }>;
+  /** Below the heading "Settings". */
+  readonly isSetting?: boolean;
+}
+
+/** In the order in which the navigation shows them. A new page is named here and in `router.tsx`. */
+export const places = [
+  { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
+] as const satisfies readonly Place[];

@@ -1,0 +1,73 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { createBrowserRouter, redirect, type LoaderFunctionArgs, type RouteObject } from "react-router";
+import { statusQuery } from "../api/queries.ts";
+import { isSignedOut } from "../api/problem.ts";
+import { NotFoundPage } from "./not-found-page.tsx";
+import { PageError } from "./page-error.tsx";
+import { Shell } from "./shell/shell.tsx";
+
+export type Router = ReturnType<typeof createBrowserRouter>;
+
+const basename = "/ui";
+
+/** Pages behind the sign-in. Each is loaded when it is opened first. */
+const pages: RouteObject[] = [
+  { index: true, loader: () => redirect("/settings/providers") },
+  { path: "settings", loader: () => redirect("/settings/providers") },
+  {
+    path: "settings/providers",
+    lazy: async () => ({ Component: (await import("../pages/providers/providers-page.tsx")).ProvidersPage }),
+  },
+  {
+    path: "settings/providers/:slug",
+    lazy: async () => ({ Component: (await import("../pages/provider/provider-page.tsx")).ProviderPage }),
+  },
+  { path: "*", Component: NotFoundPage },
+];
+
+export function createRouter(client: QueryClient): Router {
+  return createBrowserRouter(
+    [
+      {
+        path: "/sign-in",
+        lazy: async () => ({ Component: (await import("../pages/sign-in/sign-in-page.tsx")).SignInPage }),
+        ErrorBoundary: PageError,
+        HydrateFallback: () => null,
+      },
+      {
+        path: "/",
+        Component: Shell,
+        ErrorBoundary: PageError,
+        HydrateFallback: () => null,
+        loader: (args) => requireSignIn(client, args),
+        // A change of the page needs no new question; any call that finds the browser signed out leads to the sign-in.
+        shouldRevalidate: () => false,
+        children: [{ ErrorBoundary: PageError, children: pages }],
+      },
+    ],
+    { basename },
+  );
+}
+
+/** Asks before anything is shown, so that nobody who is signed out sees an empty page flash by. */
+async function requireSignIn(client: QueryClient, { request }: LoaderFunctionArgs): Promise<Response | null> {
+  try {
+    await client.query({ ...statusQuery, staleTime: "static" });
+  } catch (error) {
+    // Other troubles are told by the page, which asks again.
+    if (isSignedOut(error)) return redirect(signInPath(request.url));
+  }
+  return null;
+}
+
+/** Leads to the sign-in, and back afterwards. */
+export function toSignIn(router: Router): void {
+  if (router.state.location.pathname.endsWith("/sign-in")) return;
+  void router.navigate(signInPath(window.location.href), { replace: true });
+}
+
+function signInPath(from: string): string {
+  const { pathname, search } = new URL(from);
+  const back = `${pathname.startsWith(basename) ? pathname.slice(basename.length) : pathname}${search}`;
+  return back === "" || back === "/" ? "/sign-in" : `/sign-in?back=${encodeURIComponent(back)}`;
+}

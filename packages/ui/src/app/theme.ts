@@ -1,0 +1,26 @@
+import { createTheme, Modal, NumberInput, Tooltip } from "@mantine/core";
+
+/** What all pages share, so that a component is given only what is particular to it. */
+export const theme = createTheme({
+  primaryColor: "cyan",
+  // Light enough on dark and dark enough on light for text of 4.5:1.
+  primaryShade: 9,
+  autoContrast: true,
+  defaultRadius: "md",
+  cursorType: "pointer",
+  fontFamily:
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+  headings: {
+    fontWeight: "650",
+    sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.125rem" }, h3: { fontSize: "1rem" } },
+  },
+  respectReducedMotion: true,
+  components: {
+    Modal: Modal.extend({ defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4 } } }),
+    NumberInput: NumberInput.extend({ defaultProps: { allowDecimal: false, allowNegative: false } }),
+    Tooltip: Tooltip.extend({
+      defaultProps: { withArrow: true, multiline: true, maw: 320, events: { hover: true, focus: true, touch: true } },
+    }),
+  },
+});

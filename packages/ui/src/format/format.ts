@@ -1,0 +1,95 @@
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { serverNow } from "../api/server-time.ts";
+
+/** Numbers, shares, instants and durations as the language writes them. */
+export interface Format {
+  readonly number: (value: number) => string;
+  /** @param share 0 to 1; at most one decimal, and none where it says nothing */
+  readonly percent: (share: number) => string;
+  /** Date and time. */
+  readonly dateTime: (at: string) => string;
+  /** "3 minutes ago", by the gateway's clock; "now" below five seconds. */
+  readonly ago: (at: string) => string;
+  /** A length as a person says it: "1 min", "1 h 30 min", "250 ms". Up to two units. */
+  readonly duration: (ms: number) => string;
+  /** Time left as a clock shows it: "0:47", "14:03", "1:02:09". Rounded up: it shows 0:00 only when it is over. */
+  readonly clock: (ms: number) => string;
+  readonly bytes: (count: number) => string;
+}
+
+export function useFormat(): Format {
+  const { i18n } = useTranslation();
+  return useMemo(() => createFormat(i18n.language), [i18n.language]);
+}
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+  ["millisecond", 1],
+] as const;
+
+export function createFormat(language: string): Format {
+  const number = new Intl.NumberFormat(language);
+  const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+  const dateTime = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+  const unitFormats = new Map(
+    units.map(([unit]) => [unit, new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" })]),
+  );
+  const list = new Intl.ListFormat(language, { type: "unit", style: "narrow" });
+
+  const duration = (ms: number): string => {
+    let rest = Math.max(0, Math.round(ms));
+    const parts: string[] = [];
+    for (const [unit, size] of units) {
+      const count = Math.floor(rest / size);
+      if (parts.length > 0 && count === 0) break;
+      if (count === 0 && unit !== "millisecond") continue;
+      parts.push(unitFormats.get(unit)?.format(count) ?? "");
+      rest -= count * size;
+      if (parts.length === 2 || rest === 0) break;
+    }
+    return list.format(parts);
+  };
+
+  return {
+    number: (value) => number.format(value),
+    percent: (share) => percent.format(share),
+    dateTime: (at) => dateTime.format(new Date(at)),
+    ago: (at) => {
+      const ms = serverNow() - Date.parse(at);
+      if (ms < 5_000) return relative.format(0, "second");
+      const [unit, size] = units.find(([, unitMs]) => ms >= unitMs) ?? units[3];
+      return relative.format(-Math.floor(ms / size), unit === "millisecond" ? "second" : unit);
+    },
+    duration,
+    clock,
+    bytes: (count) => {
+      const [unit, size] = (
+        [
+          ["gigabyte", 2 ** 30],
+          ["megabyte", 2 ** 20],
+          ["kilobyte", 2 ** 10],
+          ["byte", 1],
+        ] as const
+      ).find(([, size]) => count >= size) ?? ["byte", 1];
+      const format = new Intl.NumberFormat(language, {
+        style: "unit",
+        unit,
+        unitDisplay: "short",
+        maximumFractionDigits: 1,
+      });
+      return format.format(count / size);
+    },
+  };
+}
+
+function clock(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  const two = (part: number): string => String(part).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}

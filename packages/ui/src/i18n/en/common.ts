@@ -1,0 +1,12 @@
+export const common = {
+  cancel: "Cancel",
+  close: "Close",
+  confirm: "Confirm",
+  copied: "Copied",
+  copy: "Copy",
+  delete: "Delete",
+  loading: "Loading…",
+  retry: "Try again",
+  save: "Save",
+  showHide: "Show or hide",
+} as const;

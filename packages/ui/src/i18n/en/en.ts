@@ -1,0 +1,7 @@
+import { common } from "./common.ts";
+import { errors } from "./errors.ts";
+import { shell } from "./shell.ts";
+import { signIn } from "./sign-in.ts";
+
+/** Every text of the pages. What its messages are called and which values they take is typed from here. */
+export const en = { common, errors, shell, signIn } as const;

@@ -1,0 +1,7 @@
+import type { Catalogue } from "../catalogue.ts";
+import { common } from "./common.ts";
+import { errors } from "./errors.ts";
+import { shell } from "./shell.ts";
+import { signIn } from "./sign-in.ts";
+
+export const ko: Catalogue = { common, errors, shell, signIn };

@@ -1,0 +1,5 @@
+import type { ReactNode } from "react";
+
+export function ProvidersPage(): ReactNode {
+  return <div />;
+}
