@@ -2,6 +2,7 @@ import { type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywh
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
+import type { Resolution } from "./environment.ts";
 import { KeyBook } from "./key-book.ts";
 import { providerPresets, type ProviderPreset } from "./presets.ts";
 import { ProviderBook } from "./provider-book.ts";
@@ -89,6 +90,11 @@ export class Catalog implements CatalogView {
 
   findToken(text: string): TokenRecord | undefined {
     return this.tokens.find(text);
+  }
+
+  /** What a key `$NAME` would come to, for a person who types it. */
+  peekVariable(name: string): Resolution["kind"] {
+    return this.#core.deps.environment.peek(name).kind;
   }
 
   *secrets(): Iterable<Secret> {

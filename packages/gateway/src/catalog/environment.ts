@@ -12,6 +12,8 @@ export type Resolution =
 export interface EnvironmentReader {
   /** The same answer until `onChange` listeners were called, so that a pool and the values it sends agree. */
   resolve(name: string): Resolution;
+  /** What the name comes to right now, for a person who types it; nothing is remembered. */
+  peek(name: string): Resolution;
   /** Called when the values may have changed. */
   onChange(listener: () => void): void;
   /** Looks now whether something changed, and tells the listeners. */
@@ -50,6 +52,10 @@ export class Environment implements EnvironmentReader {
     const resolution = this.#lookUp(name);
     this.#known.set(name, resolution);
     return resolution;
+  }
+
+  peek(name: string): Resolution {
+    return this.#lookUp(name);
   }
 
   onChange(listener: () => void): void {

@@ -13,6 +13,7 @@ import type { EventHub } from "./event-hub.ts";
 import { addDocument } from "./openapi.ts";
 import type { Pages } from "./pages.ts";
 import { answerProblem } from "./problems.ts";
+import { addEnvironmentRoutes } from "./routes/environment.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addHealthRoutes } from "./routes/health.ts";
 import { addKeyRoutes } from "./routes/keys.ts";
@@ -108,6 +109,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addStatusRoutes(app, deps);
   addProviderRoutes(app, deps);
   addKeyRoutes(app, deps);
+  addEnvironmentRoutes(app, deps);
   addTokenRoutes(app, deps);
   addSessionRoutes(app, deps);
   addEventRoutes(app, deps);

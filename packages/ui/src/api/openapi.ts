@@ -462,6 +462,13 @@ export type KeyTestResult = {
   duration_ms: number;
 };
 
+export type Variable = {
+  /** Whether a key `$NAME` would work now. */
+  set: boolean;
+  /** Why it would not; `unsendable`: there is a value that cannot be a key. */
+  problem: "unset" | "empty" | "unsendable" | null;
+};
+
 export type Token = {
   id: string;
   name: string;
@@ -686,6 +693,13 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: Key;
+  };
+  /** Whether an environment variable could serve as a key */
+  "GET /api/environment/{name}": {
+    params: { name: string };
+    query: undefined;
+    body: undefined;
+    answer: Variable;
   };
   /** List gateway tokens */
   "GET /api/tokens": {
