@@ -160,11 +160,26 @@ export function storedKey(
   gateway: RunningGateway,
   id: string,
 ): { readonly enabled: 0 | 1; readonly disabled_http_status: number | null } {
+  const row = readRow(gateway, "select enabled, disabled_http_status from keys where id = ?", id);
+  return row as { enabled: 0 | 1; disabled_http_status: number | null };
+}
+
+/** How long the last cooldown of a key was made, ms. The API forgets a cooldown with its end; the database keeps it. */
+export function storedRestMs(gateway: RunningGateway, id: string): number {
+  const row = readRow(
+    gateway,
+    "select cool_until - cooled_at as rest from key_healths where key_id = ? and model = ''",
+    id,
+  );
+  return (row as { rest: number }).rest;
+}
+
+function readRow(gateway: RunningGateway, sql: string, id: string): object {
   const database = new DatabaseSync(gateway.databaseFile, { readOnly: true });
   try {
-    const row = database.prepare("select enabled, disabled_http_status from keys where id = ?").get(id);
-    if (row === undefined) throw new Error(`The database holds no key ${id}`);
-    return row as { enabled: 0 | 1; disabled_http_status: number | null };
+    const row = database.prepare(sql).get(id);
+    if (row === undefined) throw new Error(`The database holds nothing about the key ${id}`);
+    return row;
   } finally {
     database.close();
   }
