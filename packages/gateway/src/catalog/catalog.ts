@@ -74,8 +74,7 @@ export class Catalog implements CatalogView {
   }
 
   bySlug(slug: string): ProviderRuntime | undefined {
-    const entry = this.#core.bySlug(slug);
-    return entry?.record.enabled === true ? entry : undefined;
+    return this.#core.bySlug(slug);
   }
 
   /** A provider by its id, disabled ones too: for what operators do, not for requests. */

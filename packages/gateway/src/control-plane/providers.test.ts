@@ -86,7 +86,7 @@ describe("adding a provider", () => {
 
     await bench.call("PATCH", "/api/providers/mine", { enabled: false });
 
-    expect(bench.catalog.bySlug("mine")).toBeUndefined();
+    expect(bench.catalog.bySlug("mine")?.record.enabled).toBe(false);
   });
 
   it("refuses a slug that is taken", async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AttemptRecord, clientCredentials } from "@keywheel/pool";
+import { type AttemptRecord, clientCredentials, type Standing } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../catalog/catalog.ts";
 import type { Presence } from "./client.ts";
 import type { OwnError } from "./own-answers.ts";
@@ -12,6 +12,8 @@ export interface Ledger {
   model?: string;
   sessionId?: string;
   requestBytes: number;
+  /** How the pool stood when no key was left. */
+  standing?: Standing;
   readonly attempts: AttemptRecord[];
 }
 
@@ -24,7 +26,7 @@ export interface Passage {
   /** The client's connection, if it asks to go on in another protocol. */
   readonly upgrade: UpgradeClient | undefined;
   readonly target: Target;
-  /** The provider that the path names, if it exists and is enabled. */
+  /** The provider that the path names, if it exists; a disabled one serves nobody, but its clients read its errors. */
   readonly runtime: ProviderRuntime | undefined;
   /** A request header's value by lower-case name. */
   readonly header: (name: string) => string | undefined;
@@ -53,8 +55,12 @@ export function admit(passage: Passage, catalog: CatalogView): Admitted | OwnErr
       message: "The request target must be a path that begins with a provider's slug.",
     };
   }
-  if (runtime === undefined)
+  if (runtime === undefined) {
     return { code: "unknown_provider", message: `There is no provider "${shown(target.slug)}".` };
+  }
+  if (!runtime.record.enabled) {
+    return { code: "unknown_provider", message: `The provider "${shown(target.slug)}" is disabled.` };
+  }
   const token = tokenOf(passage, runtime, catalog);
   if (token === "refused") return { code: "unauthorized" };
   if (forbiddenMethods.has(request.method ?? "")) {

@@ -366,6 +366,42 @@ describe("failover", () => {
   );
 });
 
+describe("a conversation that nobody named", () => {
+  const user = (content: string): object => ({ role: "user", content });
+  const said = (content: string): object => ({ role: "assistant", content });
+  const send = async (url: string, messages: readonly object[]): Promise<string | null> => {
+    const body = JSON.stringify({ model: "m", messages });
+    const response = await fetch(`${url}/chat/completions`, { ...chat, body });
+    await response.text();
+    return response.headers.get("x-keywheel-key");
+  };
+
+  it("goes on at the key that served its beginning; first turns take turns, even when their text repeats", async () => {
+    const { provider, url } = await openDataPlane();
+    for (let n = 0; n < 3; n++) await send(url, [user("Hi")]);
+    expect(provider.picks()).toBe("ABC");
+
+    provider.forget();
+    const opening = [user("Tell me a story"), said("Once"), user("Go on")];
+    const first = await send(url, opening.slice(0, 1));
+    await send(url, [user("Something else")]);
+    const second = await send(url, opening);
+    const third = await send(url, [...opening, said("upon"), user("And then?")]);
+
+    expect([second, third]).toEqual([first, first]);
+  });
+
+  it("moves on when its key rests, and stays there", async () => {
+    const { provider, url } = await openDataPlane();
+    await send(url, [user("Hi")]);
+    provider.on({ key: benchKeys[0]! }).next(reply.json(429, {}, {}));
+    await send(url, [user("Hi"), said("Hello"), user("A?")]);
+    await send(url, [user("Hi"), said("Hello"), user("A?"), said("A"), user("B?")]);
+
+    expect(provider.picks()).toBe("AABB");
+  });
+});
+
 describe("a stored object", () => {
   const post = (body: object): RequestInit => ({ ...chat, body: JSON.stringify(body) });
 

@@ -142,7 +142,7 @@ export class DataPlane {
       presence: new Presence(response),
       upgrade,
       target: upgrade === undefined ? target : { ...target, query: withoutQueryCredentials(target.query) },
-      runtime: runtime?.record.enabled === true ? runtime : undefined,
+      runtime,
       header: upgrade === undefined ? headerReader(rawHeaders) : handshakeReader(rawHeaders, target.query),
       startedAt: clock.now(),
       startedMono: clock.monotonic(),

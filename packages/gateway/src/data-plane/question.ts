@@ -1,4 +1,5 @@
 import {
+  conversationOf,
   type Fingerprint,
   isListing,
   mayShowObjects,
@@ -26,6 +27,8 @@ export interface Asked {
 }
 
 const scannedFields: ReadonlySet<string> = new Set(["model", "store", ...sessionFields]);
+/** Endpoints whose requests carry a conversation; elsewhere an `input` is a text like any other. */
+const conversing = /\/(chat\/completions|responses|messages|api\/chat|chat)$|:(generateContent|streamGenerateContent)$/;
 const noFields: ReadonlyMap<string, string> = new Map();
 const longestModel = 256;
 
@@ -35,17 +38,25 @@ export function askPool(passage: Admitted, body: SendableBody): Asked {
   const method = request.method ?? "";
   const json = jsonBytes(passage, body);
   const fields = json === undefined ? noFields : scanFields(json, scannedFields);
-  const session = sessionOf(`${runtime.record.id}\n${token?.id ?? ""}`, header, fields);
+  const scope = `${runtime.record.id}\n${token?.id ?? ""}`;
+  const session = sessionOf(scope, header, fields);
+  const mayContinue = session === undefined && json !== undefined && runtime.settings.affinity.enabled;
+  const conversation = mayContinue && isConversing(pathOnly) ? conversationOf(scope, json) : undefined;
   const named = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
   const model = modelInPath(runtime.record.kind, pathOnly) ?? named;
   const objects = runtime.pool.hasPins ? namedObjects(runtime.record.id, pathOnly, json) : [];
   const question: Question = {
     ...(session === undefined ? {} : { session }),
+    ...(conversation === undefined ? {} : { conversation }),
     ...(model === undefined ? {} : { model: model.slice(0, longestModel) }),
     ...(objects.length === 0 ? {} : { objects }),
     ...(session === undefined && isListing(method, pathOnly) ? { first: true } : {}),
   };
   return { question, mayShowObjects: mayShowObjects(method, pathOnly, fields.get("store") === "true") };
+}
+
+function isConversing(path: string): boolean {
+  return conversing.test(path);
 }
 
 function namedObjects(poolId: string, path: string, json: Buffer | undefined): Fingerprint[] {
