@@ -1,28 +1,37 @@
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import type { Transform } from "node:stream";
 import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
+import type { UsageMeter } from "./usage-meter.ts";
 
 export interface BodyWatchOptions {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
+  /** Given what goes by, content encoding undone. */
+  readonly meter?: UsageMeter | undefined;
   /** Called whenever `opening` may have changed. */
   readonly onChange: () => void;
 }
+
+/** An encoded answer in JSON is decoded up to here for the sake of its usage, which stands at its end. */
+const meteredBytes = 4 * 1024 * 1024;
 
 /**
  * Watches the body of an answer go by, content encoding undone on a copy.
  *
  * What cannot be decoded is content as far as anybody here can tell. Decoding a copy costs time, so it goes on after the
- * first content only where an error or a missing end can still come: in event streams and their like.
+ * first content only where an error or a missing end can still come (in event streams and their like), or a usage.
  */
 export class BodyWatch {
   readonly #observer: StreamObserver;
   readonly #decoder: Transform | undefined;
   readonly #isStream: boolean;
+  readonly #meter: UsageMeter | undefined;
   readonly #onChange: () => void;
   #isBlind = false;
+  #encodedBytes = 0;
 
-  constructor({ contentType, contentEncoding, onChange }: BodyWatchOptions) {
+  constructor({ contentType, contentEncoding, onChange, meter }: BodyWatchOptions) {
+    this.#meter = meter;
     this.#observer = new StreamObserver({ contentType });
     this.#onChange = onChange;
     this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
@@ -45,7 +54,9 @@ export class BodyWatch {
 
   push(chunk: Buffer): void {
     if (this.#isBlind) return;
-    if (this.#decoder === undefined) this.#observe(chunk);
+    if (this.#decoder === undefined) return this.#observe(chunk);
+    this.#encodedBytes += chunk.length;
+    if (this.#encodedBytes > meteredBytes && this.#seesEnough()) this.#goBlind();
     else this.#decoder.write(chunk);
   }
 
@@ -69,11 +80,17 @@ export class BodyWatch {
   }
 
   #observe(chunk: Buffer): void {
+    this.#meter?.push(chunk);
     const before = this.#observer.opening;
     const opening = this.#observer.push(chunk);
     if (opening === before) return;
     this.#onChange();
-    if (opening === "content" && this.#decoder !== undefined && !this.#isStream) this.#goBlind();
+    if (this.#decoder !== undefined && this.#meter === undefined && this.#seesEnough()) this.#goBlind();
+  }
+
+  /** Whether nothing is to come that could change how the answer is judged. */
+  #seesEnough(): boolean {
+    return this.#observer.opening === "content" && !this.#isStream;
   }
 
   #goBlind(): void {

@@ -6,12 +6,14 @@ import {
   credentialFor,
   dispatch,
   type DispatchOutcome,
+  type Ending,
   objectPrint,
   type Secret,
+  type Usage,
 } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
 import { type Admitted, admit, type Passage } from "./admission.ts";
-import { answerWith, deliverAnswer, Presence } from "./client.ts";
+import { answerWith, deliverAnswer, type DeliveryWatcher, Presence } from "./client.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { isTappable, ObjectTap } from "./object-tap.ts";
@@ -21,6 +23,7 @@ import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./req
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
+import { uploadAddress, withUploadAddress } from "./upload-address.ts";
 import { UpgradeClient } from "./upgrade-client.ts";
 import { relay } from "./upgrade-relay.ts";
 import { UpgradedAnswer } from "./upgraded-answer.ts";
@@ -66,8 +69,18 @@ interface Result {
   readonly keyId?: string;
   readonly firstByteMs?: number;
   readonly responseBytes?: number;
+  readonly usage?: Usage;
 }
 
+interface DeliveryOptions {
+  /** Our own headers, flat name, value, name, value. */
+  readonly marks: readonly string[];
+  readonly watcher?: DeliveryWatcher;
+  /** Told of objects that the answer's head shows. */
+  readonly learn?: (ids: readonly string[]) => void;
+}
+
+const unwatched: DeliveryWatcher = { ended: async () => {} };
 const leftEarly: Result = { status: 0, ending: "gone" };
 
 /**
@@ -216,6 +229,7 @@ export class DataPlane {
       case "gone":
         return leftEarly;
       case "refused":
+        passage.ledger.standing = outcome.choice.standing;
         return this.#answer(passage, this.#refusal(passage.runtime, outcome), marks);
       case "broken":
         marks.push("x-keywheel-key", outcome.keyId);
@@ -225,9 +239,12 @@ export class DataPlane {
         if (outcome.answer instanceof UpgradedAnswer) return this.#concludeUpgrade(passage, outcome, marks);
         const learn = (ids: readonly string[]): void => pinObjects(passage.runtime, outcome.keyId, ids);
         const tap = mayShowObjects && isTappable(outcome.answer) ? new ObjectTap(outcome.answer, learn) : undefined;
-        const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks, tap);
-        await outcome.finish(ending);
-        return { ...result, ending: ending.kind, keyId: outcome.keyId };
+        const watcher = {
+          push: (chunk: Buffer) => tap?.push(chunk),
+          end: () => tap?.end(),
+          ended: (ending: Ending) => outcome.finish(ending),
+        };
+        return { ...(await this.#deliver(passage, outcome.answer, { marks, watcher, learn })), keyId: outcome.keyId };
       }
     }
   }
@@ -240,9 +257,9 @@ export class DataPlane {
     const finished = outcome.finish({ kind: "completed" }).catch((error: unknown) => {
       this.#deps.onFault(`recording the success of request ${passage.requestId}`, error);
     });
-    const { ending, ...result } = await this.#deliver(passage, outcome.answer, marks);
+    const result = await this.#deliver(passage, outcome.answer, { marks });
     await finished;
-    return { ...result, ending: ending.kind, keyId: outcome.keyId };
+    return { ...result, keyId: outcome.keyId };
   }
 
   #refusal({ record }: ProviderRuntime, { choice, last }: Outcome<"refused">): OwnError {
@@ -268,8 +285,7 @@ export class DataPlane {
     const marks = ["x-keywheel-attempts", repeats ? "2" : "1", "x-keywheel-key", "provider"];
     if (sent.kind === "gone") return leftEarly;
     if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime, sent), marks);
-    const { ending, ...result } = await this.#deliver(passage, sent.answer, marks);
-    return { ...result, ending: ending.kind, keyId: "provider" };
+    return { ...(await this.#deliver(passage, sent.answer, { marks })), keyId: "provider" };
   }
 
   async #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
@@ -291,26 +307,29 @@ export class DataPlane {
       presence,
     });
     if (result.kind === "broken" && result.cause instanceof BodyTooLargeError) throw result.cause;
+    // Only a POST makes something: what was made before and is read again was counted before.
+    if (result.kind === "answer" && request.method === "POST") result.answer.meterUsage();
     return result;
   }
 
-  async #deliver(
-    passage: Passage,
-    answer: StreamedAnswer,
-    marks: readonly string[],
-    tap?: ObjectTap,
-  ): Promise<Omit<Result, "ending"> & Pick<Awaited<ReturnType<typeof deliverAnswer>>, "ending">> {
+  async #deliver(passage: Admitted, answer: StreamedAnswer, options: DeliveryOptions): Promise<Result> {
+    const { marks, watcher = unwatched, learn } = options;
     const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
     if (answer instanceof UpgradedAnswer && passage.upgrade !== undefined) {
       const { socket: client, early } = passage.upgrade.take();
       client.write(switchingHead(answer.rawHeaders, marks));
       const { ending, clientBytes, providerBytes } = await relay({ client, provider: answer.connection, early });
       passage.ledger.requestBytes = clientBytes;
-      return { status: answer.status, ending: { kind: ending }, firstByteMs, responseBytes: providerBytes };
+      return { status: answer.status, ending, firstByteMs, responseBytes: providerBytes };
     }
-    const headers = [...responseHeaders(answer.rawHeaders), ...marks, ...safeguards(answer)];
-    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence, tap);
-    return { status: answer.status, ending, firstByteMs, responseBytes: bytes };
+    const own = responseHeaders(answer.rawHeaders);
+    const upload = uploadAddress(answer, passage);
+    if (upload?.uploadId !== undefined) learn?.([upload.uploadId]);
+    const passed = upload === undefined ? own : withUploadAddress(own, upload.url);
+    const headers = [...passed, ...marks, ...safeguards(answer)];
+    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence, watcher);
+    const { usage } = answer;
+    return { status: answer.status, ending: ending.kind, firstByteMs, responseBytes: bytes, ...(usage && { usage }) };
   }
 
   #tooLarge(passage: Admitted): Result {

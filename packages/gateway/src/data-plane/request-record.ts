@@ -1,4 +1,4 @@
-import type { AttemptRecord } from "@keywheel/pool";
+import type { AttemptRecord, Standing, Usage } from "@keywheel/pool";
 
 /** What became of one request of a client: for the access log, the metrics and the explanation. No secret, no query. */
 export interface RequestRecord {
@@ -23,4 +23,8 @@ export interface RequestRecord {
   readonly ending: "completed" | "truncated" | "failed" | "gone";
   readonly requestBytes: number;
   readonly responseBytes?: number;
+  /** What the answer cost, if it told. */
+  readonly usage?: Usage;
+  /** How the pool stood when no key was left. */
+  readonly standing?: Standing;
 }

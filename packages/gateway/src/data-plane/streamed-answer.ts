@@ -1,7 +1,8 @@
-import type { Ending, Opening, UpstreamAnswer } from "@keywheel/pool";
+import type { Ending, Opening, UpstreamAnswer, Usage } from "@keywheel/pool";
 import { BodyWatch } from "./body-watch.ts";
 import { decodeBeginning } from "./content-coding.ts";
 import { headerReader } from "./headers.ts";
+import { mayTellUsage, UsageMeter } from "./usage-meter.ts";
 
 /** Who receives the body. Called in the order of the bytes; after `end` or `fail` not again. */
 export interface BodySink {
@@ -42,6 +43,7 @@ export class StreamedAnswer implements UpstreamAnswer {
   #headers: ((name: string) => string | undefined) | undefined;
   readonly #openingMs: number;
   #watch: BodyWatch | undefined;
+  #meter: UsageMeter | undefined;
   #held: Buffer[] = [];
   #heldBytes = 0;
   #state: "open" | "ended" | "failed" = "open";
@@ -117,7 +119,7 @@ export class StreamedAnswer implements UpstreamAnswer {
     if (!this.#mayHaveBody()) return { kind: "clear" };
     const watch = this.#startWatch();
     await this.#until(() => watch.opening !== "undecided" || this.#heldBytes > openingBytes, this.#openingMs);
-    if (this.#state === "ended") await this.ending();
+    if (this.#state === "ended" && watch.opening === "undecided") await this.ending();
     if (watch.opening === "error") return { kind: "error", answer: this.#judged(watch.errorText ?? "") };
     if (watch.opening === "content") return { kind: "clear" };
     if (this.#state === "failed") return { kind: "void", message: "The provider's answer broke off before it began." };
@@ -134,6 +136,16 @@ export class StreamedAnswer implements UpstreamAnswer {
   ending(): Promise<Ending> {
     this.#ending ??= this.#findEnding();
     return this.#ending;
+  }
+
+  /** Lets the body be searched for what it cost; before anything else is asked of it. */
+  meterUsage(): void {
+    if (this.#mayHaveBody() && mayTellUsage(this.header("content-type"))) this.#meter = new UsageMeter();
+  }
+
+  /** What the answer cost as far as it has told; for a body that was metered. */
+  get usage(): Usage | undefined {
+    return this.#meter?.read();
   }
 
   async #findEnding(): Promise<Ending> {
@@ -162,6 +174,7 @@ export class StreamedAnswer implements UpstreamAnswer {
       contentType: this.header("content-type"),
       contentEncoding: this.header("content-encoding"),
       onChange: () => this.#wake(),
+      meter: this.#meter,
     });
     this.#watch = watch;
     for (const chunk of this.#held) watch.push(chunk);
@@ -172,6 +185,7 @@ export class StreamedAnswer implements UpstreamAnswer {
   deliver(sink: BodySink): void {
     if (this.#sink !== undefined) throw new Error("the body was given away before");
     this.#sink = sink;
+    if (this.#meter !== undefined && this.#watch === undefined) this.#startWatch();
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
