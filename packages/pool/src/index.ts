@@ -68,6 +68,7 @@ export {
   objectPrint,
   objectsInBody,
   objectsInPath,
+  objectsInQuery,
   objectsShown,
 } from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";

@@ -30,27 +30,36 @@ export interface DeliveryReport {
   readonly bytes: number;
 }
 
+/** Who looks on while an answer is delivered. */
+export interface DeliveryWatcher {
+  /** Sees each piece before it goes out. */
+  push?(chunk: Buffer): void;
+  /** Called when the provider has said its last byte. */
+  end?(): void;
+  /** Called once, with how it ended; the client does not see the end of the answer before this has settled. */
+  ended(ending: Ending): Promise<void>;
+}
+
 /**
  * Writes an answer to the client as it comes: head at once, each piece at once, no faster than the client reads.
  *
  * If the provider's connection breaks, so does the client's: a cut answer must be seen as cut (field case 43).
  *
  * @param headers flat name, value, name, value
- * @param tap     sees each piece go by
  * @returns settles when the last byte was handed to the client's connection, or either side has gone
  */
-export function deliverAnswer(
+export async function deliverAnswer(
   response: ServerResponse,
   answer: StreamedAnswer,
   headers: string[],
   presence: ClientPresence,
-  tap?: { push(chunk: Buffer): void; end(): void },
+  watcher: DeliveryWatcher,
 ): Promise<DeliveryReport> {
-  return new Promise((resolve) => {
-    let bytes = 0;
-    const settle = (ending: Ending): void => {
+  let bytes = 0;
+  const outcome = await new Promise<{ readonly ending: Ending; readonly trailers: readonly string[] }>((resolve) => {
+    const settle = (ending: Ending, trailers: readonly string[] = []): void => {
       stopListening();
-      resolve({ ending, bytes });
+      resolve({ ending, trailers });
     };
     const stopListening = presence.onGone(() => {
       answer.abort();
@@ -63,22 +72,30 @@ export function deliverAnswer(
     answer.deliver({
       data: (chunk) => {
         bytes += chunk.length;
-        tap?.push(chunk);
+        watcher.push?.(chunk);
         return response.write(chunk);
       },
       end: (trailers) => {
-        tap?.end();
-        if (trailers.length > 0) response.addTrailers(pairs(trailers));
-        const ending = answer.ending();
-        response.end(() => void ending.then(settle));
+        watcher.end?.();
+        void answer.ending().then((ending) => settle(ending, trailers));
       },
-      fail: () => {
-        response.destroy();
-        settle({ kind: presence.isGone ? "gone" : "truncated" });
-      },
+      fail: () => settle({ kind: presence.isGone ? "gone" : "truncated" }),
     });
     // Without a first piece nothing would carry the head.
-    if (bytes === 0 && !response.writableEnded && !response.destroyed) response.flushHeaders();
+    if (bytes === 0 && !answer.isComplete && !response.destroyed) response.flushHeaders();
+  });
+  await watcher.ended(outcome.ending);
+  if (answer.isComplete) await endResponse(response, outcome.trailers);
+  else response.destroy();
+  return { ending: outcome.ending, bytes };
+}
+
+function endResponse(response: ServerResponse, trailers: readonly string[]): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve();
+    if (trailers.length > 0) response.addTrailers(pairs(trailers));
+    response.once("close", resolve);
+    response.end(resolve);
   });
 }
 

@@ -458,6 +458,36 @@ describe("a stored object", () => {
     expect(provider.picks()).toBe("AA");
   });
 
+  it("of Gemini is uploaded by way of the gateway, by one key, and known from then on", async () => {
+    const { provider, url, port } = await openDataPlane({ kind: "gemini" });
+    const uploadUrl = `${provider.origin}/upload/v1beta/files?upload_id=AbC-123&upload_protocol=resumable`;
+    provider
+      .on({ path: "/upload/v1beta/files" })
+      .next(
+        reply.json(200, { "x-goog-upload-url": uploadUrl, "x-goog-upload-status": "active" }, {}),
+        reply.json(200, { "x-goog-upload-status": "final" }, { file: { name: "files/abc-def-123" } }),
+      );
+    provider.on().always(reply.json(200, {}, {}));
+    const begun = await fetch(`${url}/upload/v1beta/files`, post({ file: {} }));
+    const address = begun.headers.get("x-goog-upload-url") ?? "";
+    expect(address).toBe(
+      `http://127.0.0.1:${port}/llm/upload/v1beta/files?upload_id=AbC-123&upload_protocol=resumable`,
+    );
+
+    await (await fetch(address, { method: "POST", body: "bytes" })).text();
+    await (await fetch(`${url}/v1beta/files/abc-def-123`)).text();
+    const uri = "https://generativelanguage.googleapis.com/v1beta/files/abc-def-123";
+    await (
+      await fetch(
+        `${url}/v1beta/models/g:generateContent`,
+        post({ contents: [{ parts: [{ fileData: { fileUri: uri } }] }] }),
+      )
+    ).text();
+
+    expect(provider.picks()).toBe("AAAA");
+    expect(provider.faults).toEqual([]);
+  });
+
   it("of another's text pins nothing", async () => {
     const { provider, url } = await openDataPlane();
     provider.on().always(reply.json(200, {}, { id: "chatcmpl-abc123" }));

@@ -6,6 +6,7 @@ import {
   objectPrint,
   objectsInBody,
   objectsInPath,
+  objectsInQuery,
   type Question,
   scanFields,
   sessionFields,
@@ -44,7 +45,7 @@ export function askPool(passage: Admitted, body: SendableBody): Asked {
   const conversation = mayContinue && isConversing(pathOnly) ? conversationOf(scope, json) : undefined;
   const named = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
   const model = modelInPath(runtime.record.kind, pathOnly) ?? named;
-  const objects = runtime.pool.hasPins ? namedObjects(runtime.record.id, pathOnly, json) : [];
+  const objects = runtime.pool.hasPins ? namedObjects(passage, json) : [];
   const question: Question = {
     ...(session === undefined ? {} : { session }),
     ...(conversation === undefined ? {} : { conversation }),
@@ -59,10 +60,10 @@ function isConversing(path: string): boolean {
   return conversing.test(path);
 }
 
-function namedObjects(poolId: string, path: string, json: Buffer | undefined): Fingerprint[] {
-  const ids = objectsInPath(path);
+function namedObjects({ runtime, pathOnly, target }: Admitted, json: Buffer | undefined): Fingerprint[] {
+  const ids = [...objectsInQuery(target.query), ...objectsInPath(pathOnly)];
   if (json !== undefined) ids.push(...objectsInBody(json.toString("latin1")));
-  return ids.map((id) => objectPrint(poolId, id));
+  return ids.map((id) => objectPrint(runtime.record.id, id));
 }
 
 /** The body if it is JSON that can be read as it is. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isListing, mayShowObjects, objectsInBody, objectsInPath, objectsShown } from "./objects.ts";
+import { isListing, mayShowObjects, objectsInBody, objectsInPath, objectsInQuery, objectsShown } from "./objects.ts";
 
 describe("objects that a request names", () => {
   it.each([
@@ -40,6 +40,11 @@ describe("objects that a request names", () => {
     expect(objectsInBody(JSON.stringify(body))).toEqual(ids);
   });
 
+  it("are uploads under way in the query", () => {
+    expect(objectsInQuery("alt=json&upload_id=AbC-123_x&upload_protocol=resumable")).toEqual(["AbC-123_x"]);
+    expect(objectsInQuery("my_upload_id=abc123")).toEqual([]);
+  });
+
   it("are found in linear time, whatever the text is", () => {
     const hostile = `${'"file_id" : ['.repeat(20_000)}${'"vector_store_ids":['.repeat(20_000)}`;
     const started = performance.now();
@@ -71,7 +76,7 @@ describe("objects that an answer shows", () => {
   it("never throws, and finds ids only", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (answer) => {
-        for (const id of objectsShown(answer)) expect(id).toMatch(/^[\w.-]{6,256}$/);
+        for (const id of objectsShown(answer)) expect(id).toMatch(/^[\w.-]{6,512}$/);
       }),
     );
   });

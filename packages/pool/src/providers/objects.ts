@@ -12,7 +12,7 @@ import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
  */
 
 const shortestId = 6;
-const longestId = 256;
+const longestId = 512;
 /** A request that names more objects than this is looked at no further. */
 const mostNamed = 64;
 /** A list of more than this many objects is remembered only so far. */
@@ -51,6 +51,12 @@ export function objectsInPath(path: string): string[] {
     if (isId(id) && /[0-9_-]/.test(id) && !/^v\d/.test(id)) ids.push(id);
   }
   return ids;
+}
+
+/** The id of an upload under way that a request's query names. */
+export function objectsInQuery(query: string): string[] {
+  const id = /(?:^|&)upload_id=([\w.-]+)/.exec(query)?.[1];
+  return id === undefined || !isId(id) ? [] : [id];
 }
 
 /**
