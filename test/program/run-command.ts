@@ -42,7 +42,8 @@ export function spawnCommand(words: readonly string[], { home, env = {} }: Comma
     process.env["KEYWHEEL_TEST_SOURCES"] === undefined
       ? [join(folder, "dist", "cli", "main.js")]
       : ["--conditions=source", "--no-warnings", join(folder, "src", "cli", "main.ts")];
-  return spawn(node, [...program, ...words], {
+  // Without the dashes Node looks for its own flags behind the program as well, `--env-file` among them.
+  return spawn(node, [...program.slice(0, -1), "--", ...program.slice(-1), ...words], {
     cwd: home,
     env: { PATH: process.env["PATH"], HOME: home, ...env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -95,6 +95,16 @@ describe("a start", () => {
     expect(gateway.logs()).toContain('"msg":"Serving"');
   });
 
+  it("ends where it cannot say that it serves", async () => {
+    using place = aHome();
+    const readyFile = join(place.home, "no", "folder", "ready.json");
+
+    const { code, stderr } = await runCommand(["start", "--port", "0", "--ready-file", readyFile], place);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The file ${readyFile} cannot be written: ENOENT.`);
+  });
+
   it("does not take the word of a ready file that an earlier process left", async () => {
     using place = aHome();
     const readyFile = join(place.home, "ready.json");
@@ -118,6 +128,7 @@ describe("wrong words", () => {
   it.each([
     [["start", "--port", "http"], {}, 'Expected `--port` to be an integer from 0 to 65535, got "http".'],
     [["start"], { KEYWHEEL_PORT: "-1" }, 'Expected `KEYWHEEL_PORT` to be an integer from 0 to 65535, got "-1".'],
+    [["start", "--env-file", "/nowhere"], {}, 'Expected `--env-file` to be a file that exists, got "/nowhere".'],
     [["start", "--prot", "1"], {}, "There is no flag `--prot`. Did you mean --port?"],
     [["strat"], {}, "There is no command `strat`. Did you mean start?"],
     [["start", "--redis-url", "redis://x"], {}, "this version serves one machine"],

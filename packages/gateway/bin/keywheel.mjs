@@ -23,6 +23,7 @@ async function runFromCheckout() {
       await import(program.href);
       return;
     }
+    // Without the dashes Node looks for its own flags behind the program as well, `--env-file` among them.
     const { code } = await run(findNode(), [fileURLToPath(program), ...process.argv.slice(2)], { cwd: process.cwd() });
     process.exitCode = code;
   } catch (error) {

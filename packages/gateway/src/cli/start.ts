@@ -1,8 +1,8 @@
-import { rmSync } from "node:fs";
 import { createLog, type OpenLog } from "../telemetry/log.ts";
 import { Redactor } from "../telemetry/redactor.ts";
 import { bannerFor } from "./banner.ts";
 import type { Gateway } from "./serve/gateway.ts";
+import { clearRunning } from "./serve/ready-file.ts";
 import { onStopSignal } from "./serve/signals.ts";
 import type { Flags } from "./settings.ts";
 import { readStartOptions, type StartOptions } from "./start-options.ts";
@@ -20,8 +20,7 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   const options = readStartOptions(flags, terminal.environment);
   const redactor = new Redactor();
   const log = openLog(options, terminal, redactor);
-  // One that an earlier process left would tell those who wait for it of a gateway that is gone.
-  if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
+  if (options.readyFile !== undefined) clearRunning(options.readyFile);
 
   const ending: Ending = { gateway: undefined };
   dieLoudly(ending, log);
@@ -39,9 +38,18 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
   log.flush();
   // Last: who waits for it finds everything in place, and everything said.
-  gateway.announce();
+  await announce(gateway);
   if (options.open) (await import("./open-browser.ts")).openBrowser(gateway.createSignInLink(), terminal);
   await stopped;
+}
+
+async function announce(gateway: Gateway): Promise<void> {
+  try {
+    gateway.announce();
+  } catch (error) {
+    await gateway.stop({ graceMs: 0, controlMs: 0 });
+    throw error;
+  }
 }
 
 /** What has to be ended when the process must. */
