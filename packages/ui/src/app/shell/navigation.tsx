@@ -2,6 +2,7 @@ import { NavLink, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "react-router";
+import classes from "./shell.module.css";
 import { places } from "../places.ts";
 
 type Place = (typeof places)[number];
@@ -37,6 +38,7 @@ function PlaceLink({ place: { path, label, icon: Icon } }: { readonly place: Pla
       label={t(label)}
       leftSection={<Icon size={18} stroke={1.6} />}
       active={isActive}
+      className={classes.place}
       aria-current={isActive ? "page" : undefined}
     />
   );

@@ -1,7 +1,10 @@
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
+import { keys } from "./keys.ts";
+import { provider } from "./provider.ts";
+import { providers } from "./providers.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
 
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
-export const en = { common, errors, shell, signIn } as const;
+export const en = { common, errors, keys, provider, providers, shell, signIn } as const;

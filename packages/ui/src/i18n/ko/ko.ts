@@ -1,7 +1,10 @@
 import type { Catalogue } from "../catalogue.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
+import { keys } from "./keys.ts";
+import { provider } from "./provider.ts";
+import { providers } from "./providers.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
 
-export const ko: Catalogue = { common, errors, shell, signIn };
+export const ko: Catalogue = { common, errors, keys, provider, providers, shell, signIn };

@@ -1,0 +1,22 @@
+import { notifications } from "@mantine/notifications";
+import { useErrorText } from "../api/error-text.ts";
+import { isSignedOut } from "../api/problem.ts";
+
+interface Notify {
+  readonly done: (message: string, more?: string) => void;
+  /** @param title what did not come about */
+  readonly failed: (title: string, error: unknown) => void;
+}
+
+/** Tells at the edge of the page what has no place of its own in it. */
+export function useNotify(): Notify {
+  const errorText = useErrorText();
+  return {
+    done: (title, message) =>
+      void notifications.show({ color: "teal", title, message: message ?? "", withBorder: true }),
+    failed: (title, error) => {
+      if (isSignedOut(error)) return;
+      notifications.show({ color: "red", title, message: errorText(error), autoClose: 8_000, withBorder: true });
+    },
+  };
+}
