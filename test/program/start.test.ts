@@ -214,6 +214,26 @@ it("starts again after a kill -9, with what it knew", async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+it("says what nobody has caught, without its secrets, writes down what it knows and ends", async () => {
+  const fault = `import { isMainThread } from "node:worker_threads";
+    if (isMainThread) process.on("SIGUSR2", () => { throw new Error("a fault with sk-proj-Q7xWm2Lr9TzKp4Vb"); });`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
+  await using provider = await startScriptedProvider({ keys: ["sk-test-0000000000000001"] });
+  await using gateway = await runGateway({ env });
+  const record = await gateway.addProvider({ baseUrl: provider.baseUrl });
+  await gateway.addKeys(record, ["sk-test-0000000000000001"]);
+  await (await postChat(gateway.baseUrlOf(record), "kept")).text();
+
+  expect(await gateway.kill("SIGUSR2")).toBe(1);
+
+  expect(gateway.logs()).toContain("a fault with [redacted]");
+  expect(gateway.logs()).not.toContain("sk-proj-Q7xW");
+  expect(existsSync(join(gateway.dataDir, "gateway.json"))).toBe(false);
+  await gateway.restart();
+  const { data } = await gateway.api<{ data: { id: string }[] }>("GET", "/sessions");
+  expect(data.map(({ id }) => id)).toEqual(["kept"]);
+});
+
 it("writes no secret to any output, at the most talkative", async () => {
   const keys = ["sk-proj-Q7xWm2Lr9TzKp4Vb", "plainkey/with+odd=chars~0815"];
   await using provider = await startScriptedProvider({ keys });

@@ -1,4 +1,4 @@
-import type { PoolEvent } from "@keywheel/pool";
+import type { PoolEvent, Usage } from "@keywheel/pool";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { MetricsOptions, ServedRequest } from "./metrics.ts";
 
@@ -20,6 +20,11 @@ export class Instruments {
   ]);
   readonly #requestBytes = this.#counter("request_bytes_total", "Bytes of request bodies.", ["provider"]);
   readonly #responseBytes = this.#counter("response_bytes_total", "Bytes of response bodies.", ["provider"]);
+  readonly #tokens = this.#counter(
+    "tokens_total",
+    "Tokens that answers told: input, cache_read, cache_write and output add up; reasoning is a part of output.",
+    ["provider", "kind"],
+  );
   readonly #attempts = this.#counter("attempts_total", "Attempts with a key, by their outcome.", [
     "provider",
     "key",
@@ -64,6 +69,7 @@ export class Instruments {
     this.#requests.inc({ provider, status: record.status, error: record.error ?? "", ending: record.ending });
     this.#requestBytes.inc({ provider }, record.requestBytes);
     this.#responseBytes.inc({ provider }, record.responseBytes ?? 0);
+    if (record.usage !== undefined) this.#count(provider, record.usage);
     this.#duration.observe({ provider }, record.durationMs / 1000);
     if (record.firstByteMs !== undefined) this.#firstByte.observe({ provider }, record.firstByteMs / 1000);
   }
@@ -77,6 +83,14 @@ export class Instruments {
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #count(provider: string, usage: Usage): void {
+    this.#tokens.inc({ provider, kind: "input" }, usage.inputTokens);
+    this.#tokens.inc({ provider, kind: "cache_read" }, usage.cacheReadTokens);
+    this.#tokens.inc({ provider, kind: "cache_write" }, usage.cacheWriteTokens);
+    this.#tokens.inc({ provider, kind: "output" }, usage.outputTokens);
+    this.#tokens.inc({ provider, kind: "reasoning" }, usage.reasoningTokens);
   }
 
   #slug(providerId: string | undefined): string {

@@ -60,6 +60,18 @@ it("goes on counting once it is loaded", async () => {
   expect((await metrics.text()).body).toContain('outcome="rate_limited"} 1');
 });
 
+it("adds up the tokens that answers tell", async () => {
+  const metrics = theMetrics();
+  const usage = { inputTokens: 3, cacheReadTokens: 5, cacheWriteTokens: 0, outputTokens: 7, reasoningTokens: 2 };
+  metrics.request({ ...aRequest, usage });
+  metrics.request({ ...aRequest, usage });
+
+  const { body } = await metrics.text();
+
+  expect(body).toContain('keywheel_tokens_total{provider="openai",kind="cache_read"} 10');
+  expect(body).toContain('keywheel_tokens_total{provider="openai",kind="output"} 14');
+});
+
 it("gives what names no provider no label of its own", async () => {
   const metrics = theMetrics();
 

@@ -1,4 +1,4 @@
-import type { PoolEvent } from "@keywheel/pool";
+import type { PoolEvent, Usage } from "@keywheel/pool";
 import type { Instruments } from "./instruments.ts";
 
 /** A request that has ended, as far as it is counted. */
@@ -13,6 +13,8 @@ export interface ServedRequest {
   readonly firstByteMs?: number | undefined;
   readonly requestBytes: number;
   readonly responseBytes?: number | undefined;
+  /** What the answer cost, if it told. */
+  readonly usage?: Usage | undefined;
 }
 
 /** What is looked up when somebody asks, rather than counted as it happens. */

@@ -76,6 +76,7 @@ describe("what it has never seen", () => {
   it.each([
     ["Incorrect API key provided: sk-live-0123456789abcdefXYZ.", "Incorrect API key provided: [redacted]."],
     ["AIzaSyA1234567890abcdefghijklmnop", "[redacted]"],
+    ["wrong%20key%3Ask-live-0123456789abcdefXYZ", "wrong%20key%3A[redacted]"],
     ["authorization: Bearer abcdefgh.ijk", "authorization: Bearer [redacted]"],
     ["GET /v1beta/models?key=abc123&alt=sse", "GET /v1beta/models?key=[redacted]&alt=sse"],
     ["/ui/sign-in?code=Q1w2e3", "/ui/sign-in?code=[redacted]"],

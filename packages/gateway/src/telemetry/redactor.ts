@@ -23,10 +23,10 @@ const shapes: readonly Shape[] = [
   // Vendors' prefixes, ours among them (kw_, kwa_, kwl_), and those of code hosts and chat services.
   { mark: "-", pattern: prefixed("sk|pk|rk|xai|nvapi|csk|pplx|glpat|xox[abp]", "-") },
   { mark: "_", pattern: prefixed("sk|pk|rk|fw|gsk|tgp|kw[al]?|hf|ghp|gho|ghs", "_") },
-  { mark: "AIza", pattern: /\b()AIza[\w-]{20,}/g },
-  { mark: "AQ.", pattern: /\b()AQ\.[\w-]{20,}/g },
+  { mark: "AIza", pattern: /(\b|%[0-9A-Fa-f]{2})AIza[\w-]{20,}/g },
+  { mark: "AQ.", pattern: /(\b|%[0-9A-Fa-f]{2})AQ\.[\w-]{20,}/g },
   // A JSON web token.
-  { mark: "eyJ", pattern: /\b()eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g },
+  { mark: "eyJ", pattern: /(\b|%[0-9A-Fa-f]{2})eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g },
   { mark: "earer", pattern: /\b([Bb]earer\s+)[\w.~+/=-]{8,}/g },
   { mark: "EARER", pattern: /\b(BEARER\s+)[\w.~+/=-]{8,}/g },
   { mark: "asic", pattern: /\b([Bb]asic\s+)[\w.~+/=-]{8,}/g },
@@ -37,7 +37,8 @@ const shapes: readonly Shape[] = [
 ];
 
 function prefixed(prefixes: string, separator: string): RegExp {
-  return new RegExp(`\\b()(?:${prefixes})${separator}[A-Za-z0-9][\\w-]{14,}`, "g");
+  // A word begins behind an escape of a URL as well (`%20sk-…`).
+  return new RegExp(`(\\b|%[0-9A-Fa-f]{2})(?:${prefixes})${separator}[A-Za-z0-9][\\w-]{14,}`, "g");
 }
 
 const loneWord = /[^\s"'`\\,:;=&?()[\]{}<>]+/g;

@@ -1,3 +1,4 @@
+import { isKeywheelError } from "@keywheel/pool";
 import { DataPlane } from "../../data-plane/data-plane.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
@@ -23,7 +24,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
   const { catalog, clock, events, store, tell } = core;
   const metrics: Metrics = new Metrics({
     version,
-    slugOf: (id) => catalog.providers.list().find(({ record }) => record.id === id)?.record.slug,
+    slugOf: (id) => slugOf(catalog, id),
     read: async () => ({
       keys: await readKeysByStatus(catalog),
       requestsRunning: dataPlane.running,
@@ -52,6 +53,16 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
     version,
   });
   return { dataPlane, metrics };
+}
+
+/** Undefined for a provider that was removed while it served. */
+function slugOf({ providers }: Core["catalog"], providerId: string): string | undefined {
+  try {
+    return providers.get(providerId).record.slug;
+  } catch (error) {
+    if (isKeywheelError(error)) return undefined;
+    throw error;
+  }
 }
 
 /** `req_…`, growing, and not those of a former process. */
