@@ -43,16 +43,21 @@ export const rooms: readonly Room[] = [
     types: ["contract", "store", "catalog", "telemetry"],
   },
   {
+    path: "gateway/src/activity",
+    packages: ["@keywheel/pool"],
+    types: ["store", "catalog", "data-plane"],
+  },
+  {
     path: "gateway/src/control-plane",
     packages: [...node, "@keywheel/pool", "hono", "hono/**", "@hono/node-server", "@hono/node-server/**", ...schemas],
     rooms: ["contract"],
-    types: ["store", "catalog", "telemetry"],
+    types: ["store", "catalog", "telemetry", "activity"],
   },
   { path: "gateway/src/telemetry", packages: [...node, "@keywheel/pool", "pino", "prom-client", "@opentelemetry/api"] },
   {
     path: "gateway/src/cli",
     packages: ["**"],
-    rooms: ["contract", "store", "state", "catalog", "data-plane", "control-plane", "telemetry"],
+    rooms: ["contract", "store", "state", "catalog", "data-plane", "activity", "control-plane", "telemetry"],
   },
 
   {

@@ -1,7 +1,15 @@
 import { type DisabledRecord, type HealthRecord, healthy, type Pin, Secret, type TouchedSession } from "@keywheel/pool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The store is no export of the gateway; only its types are needed here.
-import type { KeyPatch, KeyRecord, ProviderRecord, Store, TokenRecord } from "../../gateway/src/store/store.ts";
+import type {
+  KeyPatch,
+  KeyRecord,
+  ProviderRecord,
+  Store,
+  StoredRequest,
+  TokenRecord,
+  UsageSum,
+} from "../../gateway/src/store/store.ts";
 
 /** A store under test. */
 export interface StoreFixture {
@@ -145,6 +153,8 @@ export function describeStore(name: string, make: () => Promise<StoreFixture>): 
     describePages(() => store);
     describeEndedBindings(() => store);
     describePins(() => store);
+    describeRequests(() => store);
+    describeUsage(() => store);
     describeMeta(() => store);
   });
 }
@@ -714,6 +724,232 @@ function describePages(current: Current): void {
         code: "validation_failed",
         details: [{ path: "cursor" }],
       });
+    });
+  });
+}
+
+/** The n-th request, served at once by the first key. */
+export function aStoredRequest(n: number, parts: Partial<StoredRequest> = {}): StoredRequest {
+  return {
+    seq: createdAt * 2048 + n,
+    id: `req_${n}`,
+    providerId: "prv_1",
+    keyId: "key_1",
+    otherKeyIds: [],
+    sessionId: null,
+    status: 200,
+    failed: false,
+    detail: `{"n":${n},"text":"한국어 ' \\" 🔑"}`,
+    ...parts,
+  };
+}
+
+/** Five hours into a day. */
+const hour = 20_000 * 86_400_000 + 5 * 3_600_000;
+
+export function aUsageSum(parts: Partial<UsageSum> = {}): UsageSum {
+  return {
+    span: "hour",
+    at: hour,
+    providerId: "prv_1",
+    keyId: "key_1",
+    label: "first",
+    tokenId: "",
+    model: "gpt-test",
+    requests: 1,
+    errors: 0,
+    failovers: 0,
+    inputTokens: 10,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 5,
+    reasoningTokens: 0,
+    ...parts,
+  };
+}
+
+const nothingElse = { requests: [], usage: [], totals: [] };
+
+function describeRequests(current: Current): void {
+  describe("requests", () => {
+    const save = (...requests: readonly StoredRequest[]): Promise<void> =>
+      current().saveActivity({ ...nothingElse, requests });
+    const list = async (filter: Partial<Parameters<Store["listRequests"]>[0]> = {}): Promise<string> => {
+      const requests = await current().listRequests({ limit: 100, ...filter });
+      return requests.map(({ id }) => id.replace("req_", "")).join(" ");
+    };
+
+    it("come back as they were saved, newest first, and by id", async () => {
+      await save(aStoredRequest(1), aStoredRequest(3, { providerId: null, keyId: null, status: 0 }), aStoredRequest(2));
+
+      expect(await list()).toBe("3 2 1");
+      expect(await list({ limit: 2 })).toBe("3 2");
+      expect(await list({ beforeSeq: aStoredRequest(3).seq })).toBe("2 1");
+      expect(await current().findRequest("req_3")).toEqual(
+        aStoredRequest(3, { providerId: null, keyId: null, status: 0 }),
+      );
+      expect(await current().findRequest("req_9")).toBeUndefined();
+    });
+
+    it("saved twice are there once", async () => {
+      await save(aStoredRequest(1));
+      await save(aStoredRequest(1, { otherKeyIds: ["key_2"] }), aStoredRequest(2));
+
+      expect(await list()).toBe("2 1");
+    });
+
+    it("are found by provider, session, status, and by each key that was tried", async () => {
+      await save(
+        aStoredRequest(1, { otherKeyIds: ["key_2", "key_3"] }),
+        aStoredRequest(2, { keyId: "key_2", sessionId: "chat" }),
+        aStoredRequest(3, { keyId: null, otherKeyIds: ["key_2"], status: 429, failed: true }),
+        aStoredRequest(4, { providerId: "prv_2", keyId: "key_9", status: 502, failed: true, sessionId: "chat" }),
+      );
+
+      expect(await list({ keyId: "key_2" })).toBe("3 2 1");
+      expect(await list({ keyId: "key_2", limit: 1 })).toBe("3");
+      expect(await list({ keyId: "key_2", beforeSeq: aStoredRequest(3).seq })).toBe("2 1");
+      expect(await list({ keyId: "key_2", failed: true })).toBe("3");
+      expect(await list({ keyId: "key_3" })).toBe("1");
+      expect(await list({ providerId: "prv_2" })).toBe("4");
+      expect(await list({ sessionId: "chat" })).toBe("4 2");
+      expect(await list({ sessionId: "chat", providerId: "prv_1" })).toBe("2");
+      expect(await list({ status: { from: 400, to: 499 } })).toBe("3");
+      expect(await list({ failed: true })).toBe("4 3");
+    });
+
+    it("outlive their key and provider", async () => {
+      await fillStore(current());
+      await save(aStoredRequest(1));
+      await current().deleteProvider("prv_1");
+
+      expect(await list({ keyId: "key_1" })).toBe("1");
+    });
+
+    it("are let go of by age and by number, the oldest first", async () => {
+      await save(...Array.from({ length: 2500 }, (_, n) => aStoredRequest(n, { otherKeyIds: ["key_2"] })));
+
+      expect(await current().pruneRequests({ keep: 10_000, beforeSeq: aStoredRequest(1200).seq })).toBe(1200);
+      expect(await current().pruneRequests({ keep: 5, beforeSeq: 0 })).toBe(1295);
+
+      expect(await list()).toBe("2499 2498 2497 2496 2495");
+      expect(await list({ keyId: "key_2" })).toBe("2499 2498 2497 2496 2495");
+      expect((await current().loadActivity()).lastSeq).toBe(aStoredRequest(2499).seq);
+    });
+  });
+}
+
+function describeUsage(current: Current): void {
+  describe("usage", () => {
+    const save = (...usage: readonly UsageSum[]): Promise<void> => current().saveActivity({ ...nothingElse, usage });
+    const read = (query: Partial<Parameters<Store["readUsage"]>[0]> = {}): Promise<readonly UsageSum[]> =>
+      current().readUsage({ span: "hour", from: 0, to: hour * 2, by: [], limit: 1000, ...query });
+    const lines = async (query: Parameters<typeof read>[0]): Promise<string[]> =>
+      (await read(query)).map((sum) =>
+        [sum.at, sum.providerId, sum.keyId, sum.label, sum.tokenId, sum.model, sum.requests].join("|"),
+      );
+
+    it("adds up", async () => {
+      const counts = { errors: 2, failovers: 3, cacheReadTokens: 4, cacheWriteTokens: 5, reasoningTokens: 6 };
+      await save(aUsageSum(counts), aUsageSum(counts));
+      await save(aUsageSum({ model: "other" }));
+
+      expect(await read()).toEqual([
+        {
+          ...aUsageSum({ at: 0, providerId: "", keyId: "", label: "", model: "", requests: 3 }),
+          errors: 4,
+          failovers: 6,
+          inputTokens: 30,
+          cacheReadTokens: 8,
+          cacheWriteTokens: 10,
+          outputTokens: 15,
+          reasoningTokens: 12,
+        },
+      ]);
+    });
+
+    it("is told apart by what is asked for, in that order", async () => {
+      await save(
+        aUsageSum({ at: hour - 3_600_000 }),
+        aUsageSum({ keyId: "key_2", label: "second", tokenId: "tok_1" }),
+        aUsageSum({ at: hour + 86_400_000, model: "b" }),
+        aUsageSum({ providerId: "prv_2", keyId: "", label: "" }),
+        aUsageSum({ span: "minute", model: "", keyId: "" }),
+      );
+      const day = hour - (hour % 86_400_000);
+
+      expect(await lines({ by: ["time"] })).toEqual([
+        `${hour - 3_600_000}||||||1`,
+        `${hour}||||||2`,
+        `${hour + 86_400_000}||||||1`,
+      ]);
+      expect(await lines({ by: ["day", "provider"] })).toEqual([
+        `${day}|prv_1|||||2`,
+        `${day}|prv_2|||||1`,
+        `${day + 86_400_000}|prv_1|||||1`,
+      ]);
+      expect(await lines({ by: ["key"] })).toEqual(["0||||||1", "0||key_1|first|||2", "0||key_2|second|||1"]);
+      expect(await lines({ by: ["model", "token"] })).toEqual([
+        "0|||||b|1",
+        "0|||||gpt-test|2",
+        "0||||tok_1|gpt-test|1",
+      ]);
+      expect(await lines({ by: ["label"], keyId: "key_2" })).toEqual(["0|||second|||1"]);
+      expect(await lines({ by: ["provider"], providerId: "prv_2" })).toEqual(["0|prv_2|||||1"]);
+      expect(await lines({ by: ["time"], from: hour, to: hour + 1 })).toEqual([`${hour}||||||2`]);
+      expect(await lines({ by: ["time"], limit: 1 })).toHaveLength(1);
+      expect(await lines({ span: "minute", by: ["provider"] })).toEqual(["0|prv_1|||||1"]);
+    });
+
+    it("is nothing where nothing was used", async () => {
+      expect(await read()).toEqual([]);
+      expect(await read({ by: ["key"] })).toEqual([]);
+    });
+
+    it("keeps the label of each hour, and the last one within it", async () => {
+      await save(aUsageSum({ at: hour - 3_600_000, label: "before" }), aUsageSum({ label: "then" }));
+      await save(aUsageSum({ label: "now" }));
+
+      expect(await lines({ by: ["label"] })).toEqual(["0|||before|||1", "0|||now|||2"]);
+    });
+
+    it("outlives its key", async () => {
+      await fillStore(current());
+      await save(aUsageSum());
+      await current().deleteKeys(["key_1"]);
+
+      expect(await lines({ by: ["key"] })).toEqual(["0||key_1|first|||1"]);
+    });
+
+    it("is let go of by age, hours and minutes apart", async () => {
+      const spans = [0, 1, 2].flatMap((n) => [
+        aUsageSum({ at: hour + n * 3_600_000 }),
+        aUsageSum({ span: "minute", at: hour + n * 60_000, keyId: "" }),
+      ]);
+      await save(...spans);
+
+      expect(await current().pruneUsage({ hours: hour + 3_600_000, minutes: hour + 120_000 })).toBe(3);
+
+      expect(await lines({ by: ["time"] })).toHaveLength(2);
+      expect(await lines({ span: "minute", by: ["time"] })).toHaveLength(1);
+    });
+
+    it("adds up what was asked of a key, for as long as there is the key", async () => {
+      await fillStore(current(), 2);
+      const totals = ["key_1", "key_2", "key_9"].map((keyId, n) => ({
+        keyId,
+        requests: 3,
+        successes: 2,
+        failures: 1,
+        lastUsedAt: createdAt + n,
+      }));
+      await current().saveActivity({ ...nothingElse, totals });
+      await current().saveActivity({ ...nothingElse, totals });
+      await current().deleteKeys(["key_2"]);
+
+      const { totals: read } = await current().loadActivity();
+
+      expect(read).toEqual([{ keyId: "key_1", requests: 6, successes: 4, failures: 2, lastUsedAt: createdAt }]);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
-import type { ProviderRecord, TokenRecord } from "../store/store.ts";
+import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import type { Resolution } from "./environment.ts";
 import { KeyBook } from "./key-book.ts";
@@ -82,6 +82,11 @@ export class Catalog implements CatalogView {
     return this.#core.find(id);
   }
 
+  /** Undefined for a key that is gone. */
+  labelOfKey(keyId: string): string | undefined {
+    return this.#core.ownerOf(keyId)?.labelOf(keyId);
+  }
+
   get requiresToken(): boolean {
     const { requireToken, boundToLoopback } = this.#core.deps;
     return requireToken || (!boundToLoopback && this.tokens.count > 0);
@@ -117,6 +122,14 @@ export class Catalog implements CatalogView {
     const providerIds = [...new Set(ended.map(({ providerId }) => providerId))];
     core.tell({ type: "session-ended", sessionId: idOrValue, providerIds, at: core.now() });
     return true;
+  }
+
+  /** Takes up what keys did before the process was started. Before the first request. */
+  restoreStats(totals: readonly KeyTotals[]): void {
+    for (const { keyId, requests, successes, failures, lastUsedAt } of totals) {
+      const stats = this.#core.ownerOf(keyId)?.cell(keyId)?.stats;
+      if (stats) Object.assign(stats, { requests, successes, failures, lastUsedAt });
+    }
   }
 
   /** To be called with every event of the pools: keeps what people see of the keys in step. Never throws. */

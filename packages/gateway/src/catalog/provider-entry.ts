@@ -8,7 +8,7 @@ import { showSecret } from "./key-text.ts";
 import { type ShownStatus, statusOf, type Unresolved } from "./key-status.ts";
 import { effectiveSettings } from "./settings.ts";
 
-/** Attempts with a key since the gateway started. */
+/** Attempts with a key; at the start, those that were written down. */
 export interface KeyStats {
   requests: number;
   successes: number;

@@ -30,7 +30,7 @@ export const statusReasonSchema = z
 
 export const keyStatsSchema = z
   .object({
-    requests: z.int().openapi({ description: "Attempts with this key since the gateway started." }),
+    requests: z.int().openapi({ description: "Attempts with this key, those before a restart included." }),
     successes: z.int(),
     failures: z.int().openapi({ description: "Attempts that the provider answered with an error, or not at all." }),
     last_used_at: timeSchema.nullable(),

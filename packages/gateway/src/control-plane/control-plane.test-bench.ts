@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Journal, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
+import { Activity } from "../activity/activity.ts";
 import { Catalog, type CatalogDeps } from "../catalog/catalog.ts";
 import { Environment } from "../catalog/environment.ts";
 import type { KeyOnTheWire, KeyTestResult } from "../contract/key.ts";
@@ -30,6 +31,7 @@ export interface Answer {
 
 /** A control plane over a real store and a real pool state, without a socket. */
 export interface ControlBench {
+  readonly activity: Activity;
   readonly app: ControlApp;
   readonly auth: AdminAuth;
   readonly catalog: Catalog;
@@ -115,6 +117,16 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       makeToken: false,
       ...options.auth,
     });
+    const { lastSeq, totals } = await store.loadActivity();
+    catalog.restoreStats(totals);
+    const activity = new Activity({
+      lastSeq,
+      store,
+      clock,
+      labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "",
+      redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+      onTrouble: () => undefined,
+    });
     const testKey = async (): Promise<KeyTestResult> => ({
       ok: true,
       http_status: 200,
@@ -126,6 +138,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       catalog,
       store,
       auth,
+      activity,
       events,
       clock,
       info: {
@@ -139,7 +152,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       onError: () => undefined,
       ...options.plane,
     });
-    return { app, auth, catalog, environment, events, pools, state, store };
+    return { activity, app, auth, catalog, environment, events, pools, state, store };
   };
 
   let current = await start();
@@ -163,6 +176,9 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
   };
 
   return {
+    get activity() {
+      return current.activity;
+    },
     get app() {
       return current.app;
     },
@@ -214,6 +230,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       told.length = 0;
     },
     async restart() {
+      await current.activity.flush();
       current.environment.close();
       await current.store.close();
       current = await start();

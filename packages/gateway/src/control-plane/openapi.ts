@@ -47,6 +47,7 @@ function head(version: string) {
       { name: "keys", description: "The API key pool of a provider." },
       { name: "tokens", description: "What clients show to the gateway." },
       { name: "sessions", description: "Which session is bound to which key." },
+      { name: "activity", description: "What went through, and what it used." },
       { name: "gateway", description: "State, events, health." },
       { name: "sign-in", description: "Browsers." },
     ],

@@ -8,6 +8,7 @@ import { migrate } from "./migrations.ts";
 import * as outcomes from "./outcome-rows.ts";
 import * as pins from "./pin-rows.ts";
 import * as providers from "./provider-rows.ts";
+import * as requests from "./request-rows.ts";
 import type { Database } from "./schema.ts";
 import { type SealedSecrets, wrongMasterKey } from "./sealed-secrets.ts";
 import { listSessions } from "./session-pages.ts";
@@ -15,6 +16,7 @@ import * as sessions from "./session-rows.ts";
 import type * as port from "./store.ts";
 import { toKeywheelError } from "./store-errors.ts";
 import * as tokens from "./token-rows.ts";
+import * as usage from "./usage-rows.ts";
 
 export interface KyselyStoreOptions {
   readonly engine: DatabaseEngine;
@@ -198,6 +200,56 @@ export class KyselyStore implements port.OpenedStore {
     }
   }
 
+  saveActivity(batch: port.ActivityBatch): Promise<void> {
+    return this.#write(async (trx) => {
+      await requests.saveRequests(trx, batch.requests);
+      await usage.addUsage(trx, batch.usage);
+      await usage.addKeyTotals(trx, batch.totals);
+    });
+  }
+
+  listRequests(filter: port.RequestFilter): Promise<readonly port.StoredRequest[]> {
+    return this.#read(this.#reader, (db) => requests.listRequests(db, filter));
+  }
+
+  findRequest(id: string): Promise<port.StoredRequest | undefined> {
+    return this.#read(this.#reader, (db) => requests.findRequest(db, id));
+  }
+
+  async pruneRequests(limits: { readonly keep: number; readonly beforeSeq: number }): Promise<number> {
+    const count = await this.#read(this.#reader, requests.countRequests);
+    const surplus = await this.#inParts(count - limits.keep, (trx, limit) =>
+      requests.deleteOldestRequests(trx, { beforeSeq: Number.MAX_SAFE_INTEGER, limit }),
+    );
+    const { beforeSeq } = limits;
+    const aged = await this.#inParts(Infinity, (trx, limit) =>
+      requests.deleteOldestRequests(trx, { beforeSeq, limit }),
+    );
+    return surplus + aged;
+  }
+
+  readUsage(query: port.UsageQuery): Promise<readonly port.UsageSum[]> {
+    return this.#read(this.#reader, (db) => usage.readUsage(db, query));
+  }
+
+  loadActivity(): Promise<port.StoredActivity> {
+    return this.#write(async (trx) => ({
+      lastSeq: await requests.readLastSeq(trx),
+      totals: await usage.readKeyTotals(trx),
+    }));
+  }
+
+  async pruneUsage({ hours, minutes }: { readonly hours: number; readonly minutes: number }): Promise<number> {
+    await this.#write((trx) => usage.deleteKeyTotalsBefore(trx, hours));
+    const ofHours = await this.#inParts(Infinity, (trx, limit) =>
+      usage.deleteUsageBefore(trx, { span: "hour", before: hours, limit }),
+    );
+    const ofMinutes = await this.#inParts(Infinity, (trx, limit) =>
+      usage.deleteUsageBefore(trx, { span: "minute", before: minutes, limit }),
+    );
+    return ofHours + ofMinutes;
+  }
+
   async getMeta(name: string): Promise<string | undefined> {
     return await this.#read(this.#writer, async (db) => {
       const row = await db.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirst();
@@ -229,6 +281,21 @@ export class KyselyStore implements port.OpenedStore {
       total += removed;
       if (removed < removedAtOnce) return total;
     }
+  }
+
+  /** Removes `most` in transactions of their own, so that other writes get their turn. @returns how many */
+  async #inParts(
+    most: number,
+    remove: (trx: Transaction<Database>, limit: number) => Promise<number>,
+  ): Promise<number> {
+    let total = 0;
+    while (total < most) {
+      const limit = Math.min(removedAtOnce, most - total);
+      const removed = await this.#write((trx) => remove(trx, limit));
+      total += removed;
+      if (removed < limit) break;
+    }
+    return total;
   }
 
   /** Where something is to be sealed and the key is wrong: it may have become right, once nothing is sealed any more. */

@@ -56,6 +56,8 @@ async function createFirstTables(db: Kysely<Database>, engine: DatabaseEngine): 
   await createTokens(db, engine);
   await createSessions(db, engine);
   await createPins(db);
+  await createRequests(db);
+  await createUsage(db);
   await db.schema
     .createTable("meta")
     .addColumn("name", "text", (column) => column.primaryKey())
@@ -167,6 +169,66 @@ async function createPins(db: Kysely<Database>): Promise<void> {
     .execute();
   await db.schema.createIndex("pins_by_age").on("pins").columns(["kind", "at"]).execute();
   await db.schema.createIndex("pins_by_key").on("pins").columns(["key_id"]).execute();
+}
+
+async function createRequests(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("requests")
+    .addColumn("seq", "bigint", (column) => column.primaryKey())
+    .addColumn("id", "text", (column) => column.notNull())
+    .addColumn("provider_id", "text")
+    .addColumn("key_id", "text")
+    .addColumn("session_id", "text")
+    .addColumn("status", "integer", (column) => column.notNull())
+    .addColumn("failed", "integer", (column) => column.notNull())
+    .addColumn("detail", "text", (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex("requests_by_id").on("requests").columns(["id"]).execute();
+  await db.schema.createIndex("requests_by_provider").on("requests").columns(["provider_id", "seq"]).execute();
+  await db.schema.createIndex("requests_by_key").on("requests").columns(["key_id", "seq"]).execute();
+  await db.schema
+    .createIndex("requests_by_session")
+    .on("requests")
+    .columns(["session_id", "seq"])
+    .where("session_id", "is not", null)
+    .execute();
+  await db.schema
+    .createTable("request_tries")
+    .addColumn("key_id", "text", (column) => column.notNull())
+    .addColumn("seq", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("request_tries_once", ["key_id", "seq"])
+    .execute();
+  await db.schema.createIndex("request_tries_by_age").on("request_tries").columns(["seq"]).execute();
+}
+
+async function createUsage(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("usage_sums")
+    .addColumn("span", "text", (column) => column.notNull())
+    .addColumn("at", "bigint", (column) => column.notNull())
+    .addColumn("provider_id", "text", (column) => column.notNull())
+    .addColumn("key_id", "text", (column) => column.notNull())
+    .addColumn("token_id", "text", (column) => column.notNull())
+    .addColumn("model", "text", (column) => column.notNull())
+    .addColumn("label", "text", (column) => column.notNull())
+    .addColumn("requests", "bigint", (column) => column.notNull())
+    .addColumn("errors", "bigint", (column) => column.notNull())
+    .addColumn("failovers", "bigint", (column) => column.notNull())
+    .addColumn("input_tokens", "bigint", (column) => column.notNull())
+    .addColumn("cache_read_tokens", "bigint", (column) => column.notNull())
+    .addColumn("cache_write_tokens", "bigint", (column) => column.notNull())
+    .addColumn("output_tokens", "bigint", (column) => column.notNull())
+    .addColumn("reasoning_tokens", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("usage_sums_once", ["span", "at", "provider_id", "key_id", "token_id", "model"])
+    .execute();
+  await db.schema
+    .createTable("key_totals")
+    .addColumn("key_id", "text", (column) => column.primaryKey())
+    .addColumn("requests", "bigint", (column) => column.notNull())
+    .addColumn("successes", "bigint", (column) => column.notNull())
+    .addColumn("failures", "bigint", (column) => column.notNull())
+    .addColumn("last_used_at", "bigint", (column) => column.notNull())
+    .execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -11,6 +11,10 @@ export interface Database {
   readonly tokens: TokenTable;
   readonly sessions: SessionTable;
   readonly pins: PinTable;
+  readonly requests: RequestTable;
+  readonly request_tries: RequestTryTable;
+  readonly usage_sums: UsageTable;
+  readonly key_totals: KeyTotalTable;
   readonly meta: MetaTable;
   readonly migrations: MigrationTable;
 }
@@ -116,6 +120,55 @@ export interface PinTable {
   readonly fingerprint_low: number;
   readonly key_id: string;
   readonly at: number;
+}
+
+/** No column refers to another table: what happened stays when keys and providers go. */
+export interface RequestTable {
+  /** Order of their ends; tells the instant as well. */
+  readonly seq: number;
+  readonly id: string;
+  readonly provider_id: string | null;
+  readonly key_id: string | null;
+  readonly session_id: string | null;
+  readonly status: number;
+  readonly failed: Flag;
+  /** Everything to be told of it, as JSON. */
+  readonly detail: string;
+}
+
+/** Keys that a request tried before another one served it. */
+export interface RequestTryTable {
+  readonly key_id: string;
+  readonly seq: number;
+}
+
+/** Empty texts for what a sum is not told apart by. */
+export interface UsageTable {
+  readonly span: "hour" | "minute";
+  /** Where the hour or minute begins. */
+  readonly at: number;
+  readonly provider_id: string;
+  readonly key_id: string;
+  readonly token_id: string;
+  readonly model: string;
+  /** The key's label then: it stays when the key goes, and when it is given another one. */
+  readonly label: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly failovers: number;
+  readonly input_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+}
+
+export interface KeyTotalTable {
+  readonly key_id: string;
+  readonly requests: number;
+  readonly successes: number;
+  readonly failures: number;
+  readonly last_used_at: number;
 }
 
 export interface MetaTable {

@@ -124,6 +124,98 @@ export interface EndedSession {
   readonly fingerprint: Fingerprint;
 }
 
+/** A request that has ended, as it is kept. */
+export interface StoredRequest {
+  /** Grows with each request that ends; no two have the same. */
+  readonly seq: number;
+  readonly id: string;
+  readonly providerId: string | null;
+  /** The key that the answer came from. */
+  readonly keyId: string | null;
+  /** Keys that it tried before, by which it is found as well; not read back. */
+  readonly otherKeyIds: readonly string[];
+  readonly sessionId: string | null;
+  readonly status: number;
+  readonly failed: boolean;
+  /** Everything to be told of it, as JSON. */
+  readonly detail: string;
+}
+
+export interface RequestFilter {
+  readonly providerId?: string;
+  /** A key that it was served by, or tried. */
+  readonly keyId?: string;
+  readonly sessionId?: string;
+  /** Inclusive. */
+  readonly status?: { readonly from: number; readonly to: number };
+  readonly failed?: boolean;
+  readonly beforeSeq?: number;
+  /** From 1 up. */
+  readonly limit: number;
+}
+
+export interface UsageCounts {
+  readonly requests: number;
+  readonly errors: number;
+  /** Attempts after which another key was asked, or none was left. */
+  readonly failovers: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** What was used in an hour or a minute. Empty texts for what it is not told apart by. */
+export interface UsageSum extends UsageCounts {
+  readonly span: "hour" | "minute";
+  /** Where the hour or minute begins. */
+  readonly at: number;
+  readonly providerId: string;
+  readonly keyId: string;
+  /** The key's label then. */
+  readonly label: string;
+  readonly tokenId: string;
+  readonly model: string;
+}
+
+/** `time`: hours or minutes as they are kept; `day`: days in UTC. */
+export type UsageGroup = "time" | "day" | "provider" | "key" | "label" | "token" | "model";
+
+export interface UsageQuery {
+  readonly span: UsageSum["span"];
+  /** Inclusive. */
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  readonly by: readonly UsageGroup[];
+  readonly providerId?: string;
+  readonly keyId?: string;
+  readonly limit: number;
+}
+
+/** What was asked of a key, ever. */
+export interface KeyTotals {
+  readonly keyId: string;
+  readonly requests: number;
+  readonly successes: number;
+  readonly failures: number;
+  readonly lastUsedAt: number;
+}
+
+/** Where activity goes on after a restart. */
+export interface StoredActivity {
+  readonly lastSeq: number;
+  readonly totals: readonly KeyTotals[];
+}
+
+/** What is to be added to the activity that is kept. */
+export interface ActivityBatch {
+  readonly requests: readonly StoredRequest[];
+  readonly usage: readonly UsageSum[];
+  readonly totals: readonly KeyTotals[];
+}
+
 /**
  * What must outlive the process: configuration, disabled keys, cooldowns, bindings.
  *
@@ -193,6 +285,20 @@ export interface Store {
   readPins(kind: Pin["kind"], limit: number): Promise<readonly Pin[]>;
   /** Keeps the newest `keep` of a kind, and of those none that is older than `before`. In parts. @returns how many went */
   prunePins(kind: Pin["kind"], limits: { readonly keep: number; readonly before: number }): Promise<number>;
+
+  /** Keeps requests, and adds to sums and totals. */
+  saveActivity(batch: ActivityBatch): Promise<void>;
+  /** Newest first. */
+  listRequests(filter: RequestFilter): Promise<readonly StoredRequest[]>;
+  findRequest(id: string): Promise<StoredRequest | undefined>;
+  /** Keeps the newest `keep`, and of those none from before `beforeSeq`. In parts. @returns how many went */
+  pruneRequests(limits: { readonly keep: number; readonly beforeSeq: number }): Promise<number>;
+  /** Summed up by groups and in their order. A label beside `key` is the last by the alphabet that the key had. */
+  readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /** What the process that goes on from here has to know: the last `seq` given (0 if none was), totals of the keys there are. */
+  loadActivity(): Promise<StoredActivity>;
+  /** Removes sums of older hours and minutes, and totals of keys that are gone since. In parts. */
+  pruneUsage(before: { readonly hours: number; readonly minutes: number }): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;
   setMeta(name: string, value: string | undefined): Promise<void>;

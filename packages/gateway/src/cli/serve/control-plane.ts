@@ -26,6 +26,7 @@ export async function openControlPlane(parts: ControlPlaneParts): Promise<Contro
     catalog: core.catalog,
     store: core.store,
     auth: core.auth,
+    activity: core.activity,
     events: core.events,
     clock: core.clock,
     info,

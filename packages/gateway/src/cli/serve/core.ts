@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
+import type { Activity } from "../../activity/activity.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
@@ -42,6 +43,7 @@ export interface Core {
   readonly events: EventHub;
   readonly auth: AdminAuth;
   readonly sessions: SessionWriter;
+  readonly activity: Activity;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
   /** The admin token, if it was made now: shown this once. */
@@ -79,14 +81,15 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 async function loadParts() {
-  const [catalog, environment, auth, hub, journal] = await Promise.all([
+  const [catalog, environment, auth, hub, journal, activity] = await Promise.all([
     import("../../catalog/catalog.ts"),
     import("../../catalog/environment.ts"),
     import("../../control-plane/auth.ts"),
     import("../../control-plane/event-hub.ts"),
     import("../../store/journal.ts"),
+    import("../../activity/activity.ts"),
   ]);
-  return { ...catalog, ...environment, ...auth, ...hub, ...journal };
+  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity };
 }
 
 async function joinCore(
@@ -122,6 +125,8 @@ async function joinCore(
     allowPrivateMetadata: options.allowPrivateMetadata,
     warn: (message, error) => log.warn({ err: error }, message),
   });
+  const { lastSeq, totals } = await store.loadActivity();
+  catalog.restoreStats(totals);
   // First, so that whoever is told after it finds the catalog in step.
   listeners.unshift((event) => catalog.observe(event));
 
@@ -137,12 +142,15 @@ async function joinCore(
   const sessions = new SessionWriter({
     state,
     store,
-    onTrouble: (error) =>
-      tellTrouble(
-        log,
-        "sessions",
-        error === undefined ? undefined : error instanceof Error ? error.message : "unknown",
-      ),
+    onTrouble: (error) => tellTrouble(log, "sessions", troubleOf(error)),
+  });
+  const activity = new parts.Activity({
+    lastSeq,
+    store,
+    clock,
+    labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "",
+    redact: redactor.redact,
+    onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
   });
 
   return {
@@ -154,6 +162,7 @@ async function joinCore(
     events,
     auth,
     sessions,
+    activity,
     redact: redactor.redact,
     madeToken,
     tell,
@@ -161,6 +170,7 @@ async function joinCore(
     close: async () => {
       environment.close();
       await sessions.flush();
+      await activity.flush();
       await journal.flush();
       await store.close();
     },
@@ -178,6 +188,11 @@ function openEnvironment(
     warn: (message) => log.warn({}, message),
     ...(envFile === undefined ? {} : { envFile }),
   });
+}
+
+function troubleOf(error: unknown): string | undefined {
+  if (error === undefined) return undefined;
+  return error instanceof Error ? error.message : "unknown";
 }
 
 function tellTrouble(log: Log, what: string, trouble: string | undefined): void {

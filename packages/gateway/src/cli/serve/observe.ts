@@ -21,7 +21,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
   readonly dataPlane: DataPlane;
   readonly metrics: Metrics;
 } {
-  const { catalog, clock, events, store, tell } = core;
+  const { activity, catalog, clock, events, store, tell } = core;
   const metrics: Metrics = new Metrics({
     version,
     slugOf: (id) => slugOf(catalog, id),
@@ -46,6 +46,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
     onRequest: (record) => {
+      activity.record(record);
       metrics.request(record);
       if (isWritten("info")) logRequest(log, record);
     },

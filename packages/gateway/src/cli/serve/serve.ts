@@ -121,9 +121,10 @@ function roomsFor(
   };
 }
 
-function startUpkeep({ sessions, catalog, store, state, clock }: Core, { log }: OpenLog): Upkeep {
+function startUpkeep({ sessions, activity, catalog, store, state, clock }: Core, { log }: OpenLog): Upkeep {
   const upkeep = new Upkeep({
     sessions,
+    activity,
     idleTimes: () =>
       catalog.providers
         .list()

@@ -103,12 +103,15 @@ describe("used sessions", () => {
 
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+const activity = { flush: async () => true, prune: async () => {} };
+
 describe("what is done regularly", () => {
   it("removes the sessions that are idle for longer than their provider allows", async () => {
     const clock = createFakeClock();
     const asked: unknown[] = [];
     const upkeep = new Upkeep({
       sessions: { flush: async () => true },
+      activity,
       idleTimes: () => [{ providerId: "prv_a", idleTtlMs: 60_000 }],
       deleteSessionsIdleSince: async (providerId, before) => asked.push([providerId, clock.now() - before]),
       sweepIdle: async () => 0,
@@ -138,6 +141,7 @@ describe("what is done regularly", () => {
           return new Promise((resolve) => (release = () => resolve(true)));
         },
       },
+      activity,
       idleTimes: () => [],
       deleteSessionsIdleSince: async () => 0,
       sweepIdle: async () => 0,

@@ -1,9 +1,11 @@
 import type { Clock } from "@keywheel/pool";
 import type { Log } from "../../telemetry/log.ts";
+import type { Activity } from "../../activity/activity.ts";
 import type { SessionWriter } from "./session-writer.ts";
 
 export interface UpkeepDeps {
   readonly sessions: Pick<SessionWriter, "flush">;
+  readonly activity: Pick<Activity, "flush" | "prune">;
   /** Every provider's id, and how long its sessions may be idle. */
   readonly idleTimes: () => Iterable<{ readonly providerId: string; readonly idleTtlMs: number }>;
   readonly deleteSessionsIdleSince: (providerId: string, before: number) => Promise<number>;
@@ -21,7 +23,7 @@ export interface UpkeepDeps {
   readonly every?: (ms: number, work: () => void) => () => void;
 }
 
-/** What is lost of bindings by a `kill -9` is less than a second (contract §4 rule 12). */
+/** What is lost of bindings and usage by a `kill -9` is less than a second (contract §4 rule 12). */
 const sessionsEveryMs = 500;
 const tokensEveryMs = 5000;
 const idleEveryMs = 60_000;
@@ -43,9 +45,15 @@ export class Upkeep {
   start(): void {
     const every = this.#deps.every ?? everyUnreferenced;
     this.#ends.push(
-      every(sessionsEveryMs, () => this.#once("sessions", () => this.#deps.sessions.flush())),
+      every(sessionsEveryMs, () => {
+        this.#once("sessions", () => this.#deps.sessions.flush());
+        this.#once("activity", () => this.#deps.activity.flush());
+      }),
       every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
-      every(idleEveryMs, () => this.#once("idle sessions", () => this.removeIdle())),
+      every(idleEveryMs, () => {
+        this.#once("idle sessions", () => this.removeIdle());
+        this.#once("old activity", () => this.#deps.activity.prune());
+      }),
     );
   }
 
@@ -67,6 +75,7 @@ export class Upkeep {
   async stop(): Promise<void> {
     for (const end of this.#ends.splice(0)) end();
     await this.#deps.sessions.flush();
+    await this.#deps.activity.flush();
     await this.#deps.flushTokenUses().catch((error: unknown) => this.#warn("token uses", error));
   }
 

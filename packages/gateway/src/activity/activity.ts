@@ -1,0 +1,124 @@
+import type { Clock } from "@keywheel/pool";
+import type { RequestRecord } from "../data-plane/request-record.ts";
+import type { RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
+import { type LoggedRequest, RequestLog, type RequestPage, seqOf } from "./request-log.ts";
+import { hourMs, UsageBook } from "./usage-book.ts";
+import { groupUsage } from "./usage-groups.ts";
+
+export interface ActivityDeps {
+  readonly store: Pick<
+    Store,
+    "saveActivity" | "listRequests" | "findRequest" | "pruneRequests" | "readUsage" | "pruneUsage"
+  >;
+  readonly clock: Pick<Clock, "now">;
+  /** `lastSeq` of what the store has loaded. */
+  readonly lastSeq: number;
+  readonly labelOf: (providerId: string, keyId: string) => string;
+  /** Takes every secret out of a text. */
+  readonly redact: (text: string) => string;
+  /** Told when it begins (with the error) and ends (undefined) that activity cannot be written. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const requestsKept = 1_000_000;
+const requestsKeptMs = 7 * 86_400_000;
+const hoursKeptMs = 400 * 86_400_000;
+export const minutesKeptMs = 2 * 86_400_000;
+
+/** In one transaction: what a refusal has to wait for before its retry must be short. */
+const requestsAtOnce = 500;
+const sumsAtOnce = 1_000;
+
+/**
+ * What went through the gateway: each request explained, and sums of what was used.
+ *
+ * Both are taken up in memory as requests end and written a little later, together; `kill -9` takes the last second.
+ */
+export class Activity {
+  readonly #deps: ActivityDeps;
+  readonly #log: RequestLog;
+  readonly #usage: UsageBook;
+  #running: Promise<boolean> | undefined;
+  #isInTrouble = false;
+
+  constructor(deps: ActivityDeps) {
+    this.#deps = deps;
+    this.#log = new RequestLog(deps);
+    this.#usage = new UsageBook(deps);
+  }
+
+  /** Takes up a request that has just ended. Runs on the request path; never throws. */
+  record(record: RequestRecord): LoggedRequest {
+    const logged = this.#log.add(record);
+    this.#usage.add(logged);
+    return logged;
+  }
+
+  /** Newest first. @throws KeywheelError store_unavailable */
+  requests(filter: RequestFilter): Promise<RequestPage> {
+    return this.#log.list(filter);
+  }
+
+  /** @throws KeywheelError store_unavailable */
+  request(id: string): Promise<LoggedRequest | undefined> {
+    return this.#log.find(id);
+  }
+
+  /** Sums up to this moment, in the order of the groups. @throws KeywheelError store_unavailable */
+  async usage(query: UsageQuery): Promise<readonly UsageSum[]> {
+    await this.flush();
+    const stored = await this.#deps.store.readUsage(query);
+    // Nothing, unless the database could not be written just now.
+    const pending = groupUsage(this.#usage.pending(), query);
+    if (pending.length === 0) return stored;
+    const { span, by } = query;
+    return groupUsage([...stored, ...pending], { span, by, from: 0, to: Infinity });
+  }
+
+  /**
+   * Writes everything there is. A second call while one is under way waits for that one and goes over what came since.
+   *
+   * @returns whether all of it is durable
+   */
+  async flush(): Promise<boolean> {
+    while (this.#running !== undefined) await this.#running;
+    this.#running = this.#writeAll();
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  /** Lets go of what is older than it is kept, or too much. */
+  async prune(): Promise<void> {
+    const now = this.#deps.clock.now();
+    await this.#deps.store.pruneRequests({ keep: requestsKept, beforeSeq: seqOf(now - requestsKeptMs) });
+    const hours = now - hoursKeptMs;
+    await this.#deps.store.pruneUsage({ hours: hours - (hours % hourMs), minutes: now - minutesKeptMs });
+  }
+
+  async #writeAll(): Promise<boolean> {
+    for (;;) {
+      const requests = this.#log.peek(requestsAtOnce);
+      const usage = this.#usage.takeSums(sumsAtOnce);
+      const totals = this.#usage.takeTotals(sumsAtOnce);
+      if (requests.length + usage.length + totals.length === 0) return true;
+      try {
+        await this.#deps.store.saveActivity({ requests, usage, totals });
+      } catch (error) {
+        this.#usage.giveBack(usage, totals);
+        this.#tell(error);
+        return false;
+      }
+      this.#log.written(requests);
+      this.#tell(undefined);
+    }
+  }
+
+  #tell(error: unknown): void {
+    if (this.#isInTrouble === (error !== undefined)) return;
+    this.#isInTrouble = error !== undefined;
+    this.#deps.onTrouble(error);
+  }
+}

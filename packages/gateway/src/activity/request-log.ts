@@ -1,0 +1,183 @@
+import type { Clock } from "@keywheel/pool";
+import type { RequestRecord } from "../data-plane/request-record.ts";
+import type { RequestFilter, Store, StoredRequest } from "../store/store.ts";
+
+/** A request that has ended, with its place among all others. */
+export interface LoggedRequest {
+  readonly seq: number;
+  readonly endedAt: number;
+  /** Path and model without secrets. */
+  readonly record: RequestRecord;
+}
+
+export interface RequestLogOptions {
+  readonly store: Pick<Store, "listRequests" | "findRequest">;
+  readonly clock: Pick<Clock, "now">;
+  /** The last `seq` that a former process gave; default 0. A clock that was set back must not give one again. */
+  readonly lastSeq?: number;
+  /** Takes every secret out of a text. */
+  readonly redact: (text: string) => string;
+  /** How many are shown from memory; default 1,000. */
+  readonly capacity?: number;
+  /** How many may wait for a database that cannot be written; default 20,000 (some 20 MB). */
+  readonly maxWaiting?: number;
+}
+
+export interface RequestPage {
+  readonly requests: readonly LoggedRequest[];
+  /** What the next page is asked for by; undefined on the last one. */
+  readonly next: number | undefined;
+}
+
+/** Room for 2,048 requests in a millisecond: an order that tells the instant, and fits a number until the year 2109. */
+const seqsPerMs = 2_048;
+
+/** The least `seq` that a request which ends at this instant may have. */
+export function seqOf(at: number): number {
+  return at * seqsPerMs;
+}
+
+/**
+ * The explanation of each request: the newest in memory, all of them in the store a little later.
+ *
+ * Memory holds whatever the store does not hold yet, so that a list is whole without anything being written for it: the
+ * newest from here, what is older from there.
+ */
+export class RequestLog {
+  readonly #options: RequestLogOptions;
+  readonly #capacity: number;
+  readonly #maxWaiting: number;
+  /** Oldest first; up to twice the capacity, so that it is not moved at each request. */
+  #newest: LoggedRequest[] = [];
+  /** Not yet written, oldest first. */
+  #waiting: LoggedRequest[] = [];
+  #lastSeq: number;
+  #lost = 0;
+
+  constructor(options: RequestLogOptions) {
+    this.#options = options;
+    this.#capacity = options.capacity ?? 1_000;
+    this.#maxWaiting = options.maxWaiting ?? 20_000;
+    this.#lastSeq = options.lastSeq ?? 0;
+  }
+
+  /** How many wait to be written. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** How many were let go of unwritten, since the database could not be written for too long. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Takes up a request that has just ended. Runs on the request path. */
+  add(record: RequestRecord): LoggedRequest {
+    const endedAt = this.#options.clock.now();
+    this.#lastSeq = Math.max(this.#lastSeq + 1, seqOf(endedAt));
+    const logged = { seq: this.#lastSeq, endedAt, record };
+    this.#newest.push(logged);
+    if (this.#newest.length >= 2 * this.#capacity) this.#newest = this.#newest.slice(-this.#capacity);
+    this.#waiting.push(logged);
+    if (this.#waiting.length >= 2 * this.#maxWaiting) this.#letGo();
+    return logged;
+  }
+
+  /** Those that wait longest, to be written; they wait on until `written` says that they are. */
+  peek(limit: number): readonly StoredRequest[] {
+    return this.#waiting.slice(0, limit).map((logged) => this.#toStored(logged));
+  }
+
+  written(requests: readonly StoredRequest[]): void {
+    const last = requests.at(-1)?.seq ?? 0;
+    this.#waiting = this.#waiting.filter(({ seq }) => seq > last);
+  }
+
+  /** Newest first. @throws KeywheelError store_unavailable */
+  async list(filter: RequestFilter): Promise<RequestPage> {
+    const { limit, beforeSeq = Infinity } = filter;
+    const held = this.#held();
+    const found: LoggedRequest[] = [];
+    for (let at = held.length - 1; at >= 0 && found.length <= limit; at--) {
+      const logged = held[at];
+      if (logged !== undefined && logged.seq < beforeSeq && fits(logged.record, filter)) found.push(this.#safe(logged));
+    }
+    if (found.length <= limit) {
+      const oldest = Math.min(beforeSeq, held[0]?.seq ?? Infinity);
+      const rest = { ...filter, limit: limit + 1 - found.length };
+      const stored = await this.#options.store.listRequests(
+        Number.isFinite(oldest) ? { ...rest, beforeSeq: oldest } : rest,
+      );
+      found.push(...stored.map(fromStored));
+    }
+    const requests = found.slice(0, limit);
+    return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
+  }
+
+  /** @throws KeywheelError store_unavailable */
+  async find(id: string): Promise<LoggedRequest | undefined> {
+    const held = this.#held().findLast(({ record }) => record.requestId === id);
+    if (held !== undefined) return this.#safe(held);
+    const stored = await this.#options.store.findRequest(id);
+    return stored === undefined ? undefined : fromStored(stored);
+  }
+
+  /** Everything that a list must take from memory. Both reach up to the newest; the longer one holds the other. */
+  #held(): readonly LoggedRequest[] {
+    return this.#waiting.length > this.#newest.length ? this.#waiting : this.#newest;
+  }
+
+  #letGo(): void {
+    this.#lost += this.#waiting.length - this.#maxWaiting;
+    this.#waiting = this.#waiting.slice(-this.#maxWaiting);
+  }
+
+  /** Clients may put a secret anywhere. Not at once: most requests are looked at by nobody, and written in the background. */
+  #safe(logged: LoggedRequest): LoggedRequest {
+    const { record } = logged;
+    const { redact } = this.#options;
+    const path = shorten(redact(record.path));
+    const model = record.model === undefined ? {} : { model: redact(record.model) };
+    return { ...logged, record: { ...record, slug: redact(record.slug), path, ...model } };
+  }
+
+  #toStored(logged: LoggedRequest): StoredRequest {
+    const { seq, record, endedAt } = this.#safe(logged);
+    const { requestId, providerId = null, keyId = null, sessionId = null, status, attempts } = record;
+    return {
+      seq,
+      id: requestId,
+      providerId,
+      keyId,
+      otherKeyIds: [...new Set(attempts.map((attempt) => attempt.keyId))].filter((id) => id !== keyId),
+      sessionId,
+      status,
+      failed: isFailed(record),
+      detail: JSON.stringify({ ...record, endedAt }),
+    };
+  }
+}
+
+/** Whether the client got less than a whole answer of success; one that left has no claim to it. */
+export function isFailed({ status, ending }: RequestRecord): boolean {
+  return status >= 400 || ending === "truncated" || ending === "failed";
+}
+
+const longestPath = 1_000;
+
+function shorten(path: string): string {
+  return path.length <= longestPath ? path : `${path.slice(0, longestPath)}…`;
+}
+
+function fits(record: RequestRecord, { providerId, keyId, sessionId, status, failed }: RequestFilter): boolean {
+  if (providerId !== undefined && record.providerId !== providerId) return false;
+  if (sessionId !== undefined && record.sessionId !== sessionId) return false;
+  if (status !== undefined && (record.status < status.from || record.status > status.to)) return false;
+  if (failed === true && !isFailed(record)) return false;
+  return keyId === undefined || record.keyId === keyId || record.attempts.some((attempt) => attempt.keyId === keyId);
+}
+
+function fromStored({ seq, detail }: StoredRequest): LoggedRequest {
+  const { endedAt, ...record } = JSON.parse(detail) as RequestRecord & { readonly endedAt: number };
+  return { seq, endedAt, record };
+}

@@ -1,0 +1,193 @@
+import type { RequestRecord } from "../data-plane/request-record.ts";
+import type { KeyTotals, UsageCounts, UsageSum } from "../store/store.ts";
+import { isFailed, type LoggedRequest } from "./request-log.ts";
+
+export interface UsageBookOptions {
+  readonly labelOf: (providerId: string, keyId: string) => string;
+  /** Takes every secret out of a text. */
+  readonly redact: (text: string) => string;
+  /** Models told apart in an hour, whose names are the clients' own; default 1,000. */
+  readonly mostModels?: number;
+  /** Sums with a model of their own in an hour; default 20,000. */
+  readonly mostSums?: number;
+}
+
+type Counts = { -readonly [Name in keyof UsageCounts]: number };
+type Sum = Counts & Omit<UsageSum, keyof UsageCounts | "label">;
+type Totals = { -readonly [Name in keyof KeyTotals]: KeyTotals[Name] };
+
+/** Stands for the models beyond those that are told apart. */
+export const otherModels = "other";
+export const hourMs = 3_600_000;
+export const minuteMs = 60_000;
+const longestModel = 128;
+
+/**
+ * What requests used since it was last written down: by hour, provider, key, token and model, and by minute and provider.
+ *
+ * Tokens and the request itself count where its answer came from; each attempt after which another key was asked, or none
+ * was left, is a failover of its own key.
+ */
+export class UsageBook {
+  readonly #options: UsageBookOptions;
+  readonly #mostModels: number;
+  readonly #mostSums: number;
+  #sums = new Map<string, Sum>();
+  #totals = new Map<string, Totals>();
+  #hour = 0;
+  /** Of this hour: models as they are shown, by what clients wrote. */
+  #models = new Map<string, string>();
+  #known = new Set<string>();
+
+  constructor(options: UsageBookOptions) {
+    this.#options = options;
+    this.#mostModels = options.mostModels ?? 1_000;
+    this.#mostSums = options.mostSums ?? 20_000;
+  }
+
+  /** Takes up a request that has just ended. Runs on the request path. */
+  add({ record, endedAt }: LoggedRequest): void {
+    const { providerId = "", keyId = "", attempts } = record;
+    if (providerId === "") return;
+    this.#beginHour(endedAt - (endedAt % hourMs));
+    const minute = this.#minuteOf(endedAt - (endedAt % minuteMs), providerId);
+    const own = this.#hourOf(record, providerId, keyId);
+    for (const sum of [own, minute]) countRequest(sum, record);
+    for (const [index, attempt] of attempts.entries()) {
+      this.#countAttempt(attempt);
+      const isLast = index === attempts.length - 1 && attempt.keyId === keyId;
+      if (isLast || attempt.outcome === "client_gone") continue;
+      minute.failovers++;
+      this.#hourOf(record, providerId, attempt.keyId).failovers++;
+    }
+  }
+
+  /** Takes out sums to be written, `limit` at most; `giveBack` if they could not be. */
+  takeSums(limit: number): readonly UsageSum[] {
+    const taken: UsageSum[] = [];
+    for (const [name, sum] of this.#sums) {
+      if (taken.length === limit) break;
+      this.#sums.delete(name);
+      taken.push(this.#labelled(sum));
+    }
+    return taken;
+  }
+
+  takeTotals(limit: number): readonly KeyTotals[] {
+    const taken = [...this.#totals.values()].slice(0, limit);
+    for (const { keyId } of taken) this.#totals.delete(keyId);
+    return taken;
+  }
+
+  /** Adds up again what was taken out. */
+  giveBack(sums: readonly UsageSum[], totals: readonly KeyTotals[]): void {
+    for (const { label: _, ...sum } of sums) addCounts(this.#sum(sum), sum);
+    for (const total of totals) {
+      const now = this.#totalsOf(total.keyId);
+      now.requests += total.requests;
+      now.successes += total.successes;
+      now.failures += total.failures;
+      now.lastUsedAt = Math.max(now.lastUsedAt, total.lastUsedAt);
+    }
+  }
+
+  /** What is not written down yet. */
+  *pending(): Iterable<UsageSum> {
+    for (const sum of this.#sums.values()) yield this.#labelled(sum);
+  }
+
+  #labelled(sum: Sum): UsageSum {
+    return { ...sum, label: sum.keyId === "" ? "" : this.#options.labelOf(sum.providerId, sum.keyId) };
+  }
+
+  #beginHour(hour: number): void {
+    if (hour === this.#hour) return;
+    this.#hour = hour;
+    this.#models = new Map();
+    this.#known = new Set();
+  }
+
+  #hourOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): Sum {
+    const place = { span: "hour", at: this.#hour, providerId, keyId, tokenId } as const;
+    const shown = this.#modelOf(model);
+    const name = nameOf({ ...place, model: shown });
+    if (!this.#known.has(name)) {
+      if (this.#known.size >= this.#mostSums) return this.#sum({ ...place, model: otherModels });
+      this.#known.add(name);
+    }
+    return this.#sums.get(name) ?? this.#sum({ ...place, model: shown });
+  }
+
+  #minuteOf(at: number, providerId: string): Sum {
+    return this.#sum({ span: "minute", at, providerId, keyId: "", tokenId: "", model: "" });
+  }
+
+  #modelOf(model: string | undefined): string {
+    if (model === undefined) return "";
+    const known = this.#models.get(model);
+    if (known !== undefined) return known;
+    if (this.#models.size >= this.#mostModels) return otherModels;
+    const shown = this.#options.redact(model).slice(0, longestModel);
+    this.#models.set(model, shown);
+    return shown;
+  }
+
+  #sum(place: Omit<Sum, keyof Counts>): Sum {
+    const name = nameOf(place);
+    const known = this.#sums.get(name);
+    if (known !== undefined) return known;
+    const { span, at, providerId, keyId, tokenId, model } = place;
+    const fresh = { span, at, providerId, keyId, tokenId, model, ...noCounts };
+    this.#sums.set(name, fresh);
+    return fresh;
+  }
+
+  #countAttempt({ keyId, startedAt, status, outcome }: RequestRecord["attempts"][number]): void {
+    const totals = this.#totalsOf(keyId);
+    totals.requests++;
+    totals.lastUsedAt = Math.max(totals.lastUsedAt, startedAt);
+    if (outcome === "client_gone") return;
+    if (status !== undefined && status < 400) totals.successes++;
+    else totals.failures++;
+  }
+
+  #totalsOf(keyId: string): Totals {
+    const known = this.#totals.get(keyId);
+    if (known !== undefined) return known;
+    const fresh = { keyId, requests: 0, successes: 0, failures: 0, lastUsedAt: 0 };
+    this.#totals.set(keyId, fresh);
+    return fresh;
+  }
+}
+
+export const noCounts: UsageCounts = {
+  requests: 0,
+  errors: 0,
+  failovers: 0,
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+function countRequest(sum: Counts, record: RequestRecord): void {
+  sum.requests++;
+  if (isFailed(record)) sum.errors++;
+  const { usage } = record;
+  if (usage === undefined) return;
+  sum.inputTokens += usage.inputTokens;
+  sum.cacheReadTokens += usage.cacheReadTokens;
+  sum.cacheWriteTokens += usage.cacheWriteTokens;
+  sum.outputTokens += usage.outputTokens;
+  sum.reasoningTokens += usage.reasoningTokens;
+}
+
+/** Adds the counts of `other` to those of `sum`. */
+export function addCounts(sum: Counts, other: UsageCounts): void {
+  for (const name of Object.keys(noCounts) as (keyof UsageCounts)[]) sum[name] += other[name];
+}
+
+function nameOf({ span, at, providerId, keyId, tokenId, model }: Omit<Sum, keyof Counts>): string {
+  return `${span} ${at} ${providerId} ${keyId} ${tokenId} ${model}`;
+}

@@ -1,0 +1,65 @@
+import type { z } from "@hono/zod-openapi";
+import type { LoggedRequest } from "../activity/request-log.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { RequestOnTheWire, tokenCountsSchema } from "../contract/request.ts";
+import { toTime } from "../contract/wire.ts";
+import type { UsageCounts } from "../store/store.ts";
+import { decisionOf } from "./decision.ts";
+
+type Tokens = Omit<UsageCounts, "requests" | "errors" | "failovers">;
+
+export function requestToWire(
+  { record, endedAt }: LoggedRequest,
+  catalog: Pick<Catalog, "labelOfKey">,
+): RequestOnTheWire {
+  const { providerId, keyId } = record;
+  const labelOf = (id: string): string | null => catalog.labelOfKey(id) ?? null;
+  return {
+    id: record.requestId,
+    started_at: toTime(record.startedAt),
+    ended_at: toTime(endedAt),
+    provider_id: providerId ?? null,
+    provider: record.slug,
+    method: record.method,
+    path: record.path,
+    model: record.model ?? null,
+    session_id: record.sessionId ?? null,
+    token_id: record.tokenId ?? null,
+    status: record.status,
+    error: record.error ?? null,
+    ending: record.ending,
+    key_id: keyId ?? null,
+    label: keyId === undefined ? null : labelOf(keyId),
+    decision: decisionOf(record, (id) => labelOf(id) || id),
+    attempts: record.attempts.map((attempt) => ({
+      key_id: attempt.keyId,
+      label: labelOf(attempt.keyId),
+      why: attempt.why,
+      passed_over: attempt.passedOver.map((passed) => ({
+        key_id: passed.keyId,
+        label: labelOf(passed.keyId),
+        because: passed.because,
+      })),
+      started_at: toTime(attempt.startedAt),
+      duration_ms: attempt.durationMs,
+      http_status: attempt.status ?? null,
+      outcome: attempt.outcome,
+    })),
+    standing: record.standing ?? null,
+    first_byte_ms: record.firstByteMs ?? null,
+    duration_ms: record.durationMs,
+    request_bytes: record.requestBytes,
+    response_bytes: record.responseBytes ?? null,
+    usage: record.usage === undefined ? null : tokensToWire(record.usage),
+  };
+}
+
+export function tokensToWire(tokens: Tokens): z.infer<typeof tokenCountsSchema> {
+  return {
+    input_tokens: tokens.inputTokens,
+    cache_read_tokens: tokens.cacheReadTokens,
+    cache_write_tokens: tokens.cacheWriteTokens,
+    output_tokens: tokens.outputTokens,
+    reasoning_tokens: tokens.reasoningTokens,
+  };
+}
