@@ -102,6 +102,8 @@ async function aBench(script: Readonly<Record<string, readonly Reply[]>>): Promi
       judge,
       replayable: true,
       providerRetries: 0,
+      isClientGone: () => false,
+      pause: async (ms) => clock.advance(ms),
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       onAttempt: (attempt) => void attempts.push(attempt),

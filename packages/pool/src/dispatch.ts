@@ -62,6 +62,9 @@ export interface DispatchOptions<A extends UpstreamAnswer> {
   readonly replayable: boolean;
   /** `settings.retry.provider_errors`: how often a fault of the provider may be tried again; 0 to give it back. */
   readonly providerRetries: number;
+  /** Whether the client has left: then there is nothing to wait for. */
+  readonly isClientGone: () => boolean;
+  readonly pause: (ms: DurationMs) => Promise<void>;
   readonly now: () => EpochMs;
   readonly monotonic: () => number;
   readonly onAttempt: (attempt: AttemptRecord) => void;
@@ -107,6 +110,8 @@ export type DispatchOutcome<A extends UpstreamAnswer> =
 
 /** How much of a refusal is read to judge it, and how long it may take to come. */
 const refusalBytes = 65_536;
+/** Between two looks at a key that another request is trying; the trial itself is bounded by the state. */
+const trialPauseMs = 25;
 const refusalWaitMs = 1_000;
 /** Statuses that are the key's fault unless the body tells otherwise: nobody else may get the key meanwhile. */
 const blaming = new Set([401, 402, 403, 429, 529]);
@@ -173,6 +178,13 @@ export async function dispatch<A extends UpstreamAnswer>(options: DispatchOption
 }
 
 async function plan<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Promise<Choice> {
+  const choice = await chooseNext(options, course);
+  if (choice.kind !== "exhausted" || !choice.isBeingTried || options.isClientGone()) return choice;
+  await options.pause(trialPauseMs);
+  return plan(options, course);
+}
+
+async function chooseNext<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Promise<Choice> {
   const { pool, question } = options;
   if (course.attempts === 0) return pool.choose(question);
   // A detour is no fault of the bound key: the session stays where it is.
@@ -241,7 +253,8 @@ async function record<A extends UpstreamAnswer>(
   options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code });
   if (verdict.notice !== undefined) options.onNotice(verdict);
   // A success is one only when the body has reached the client whole: `finish` records it.
-  if (verdict.key.kind !== "succeeded") await options.pool.settle(chosen.ticket, verdict);
+  if (verdict.key.kind === "succeeded") options.pool.release(chosen.ticket);
+  else await options.pool.settle(chosen.ticket, verdict);
 }
 
 /** The outcome, or undefined to go on with another key. */

@@ -54,7 +54,8 @@ export class Pool {
   async choose(question: Question): Promise<Choice> {
     const { state, events, clock } = this.#ports;
     const choice = await state.choose(this.id, question);
-    if (choice.kind === "exhausted") events({ type: "pool-exhausted", poolId: this.id, choice, at: clock.now() });
+    if (choice.kind === "exhausted" && !choice.isBeingTried)
+      events({ type: "pool-exhausted", poolId: this.id, choice, at: clock.now() });
     if (choice.kind === "key" && choice.movedFrom !== undefined && question.session !== undefined) {
       const { movedFrom: from, keyId: to } = choice;
       events({ type: "binding-moved", poolId: this.id, sessionId: question.session.id, from, to, at: clock.now() });
@@ -65,6 +66,11 @@ export class Pool {
   /** Keeps a key from being chosen while a refusal of it is read, `forMs` at most. */
   hold(ticket: Ticket, forMs: DurationMs): void {
     this.#ports.state.hold(ticket, forMs);
+  }
+
+  /** Says that the provider has taken the key's request up: nobody needs to be kept from the key any longer. */
+  release(ticket: Ticket): void {
+    this.#ports.state.release(ticket);
   }
 
   /**

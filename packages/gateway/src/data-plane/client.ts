@@ -86,9 +86,27 @@ export async function deliverAnswer(
   });
   await watcher.ended(outcome.ending);
   if (answer.isComplete) await endResponse(response, outcome.trailers);
-  else response.destroy();
+  else await cutResponse(response);
   return { ending: outcome.ending, bytes };
 }
+
+/** Breaks the connection off, once what was written has gone out: the client shall have what there was, and see the cut. */
+async function cutResponse(response: ServerResponse): Promise<void> {
+  if (!response.destroyed) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, cutAfterMs);
+      response.once("close", resolve);
+      response.write("", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+  response.destroy();
+}
+
+/** A client that does not read is cut off without the rest. */
+const cutAfterMs = 1_000;
 
 function endResponse(response: ServerResponse, trailers: readonly string[]): Promise<void> {
   return new Promise((resolve) => {

@@ -618,3 +618,36 @@ describe("a client that leaves", () => {
     expect(bench.faults).toEqual([]);
   });
 });
+
+describe("a crowd at the end of a cooldown (case 75)", () => {
+  const soon = { cooldown: { baseMs: 100, capMs: 1_000 } };
+
+  it("sends one request ahead; that fails, and the key rests one step longer: the rest never reach it", async () => {
+    const bench = await openDataPlane({ keys: [benchKeys[0]!], policy: soon });
+    bench.provider.on().always(reply.slowHeaders(50, reply.json(429, {}, {})));
+    await fetch(`${bench.url}/chat/completions`, chat);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    bench.provider.forget();
+
+    const crowd = await Promise.all(Array.from({ length: 50 }, () => fetch(`${bench.url}/chat/completions`, chat)));
+
+    expect(crowd.map((response) => response.status)).toEqual(Array.from({ length: 50 }, () => 429));
+    expect(bench.provider.requests).toHaveLength(1);
+    expect(await failuresOf(bench)).toEqual([2]);
+  });
+
+  it("follows at once when the first is served", async () => {
+    const bench = await openDataPlane({ keys: [benchKeys[0]!], policy: soon });
+    bench.provider
+      .on()
+      .next(reply.json(429, {}, {}))
+      .always(reply.slowHeaders(50, reply.json(200, {}, {})));
+    await fetch(`${bench.url}/chat/completions`, chat);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+
+    const crowd = await Promise.all(Array.from({ length: 50 }, () => fetch(`${bench.url}/chat/completions`, chat)));
+
+    expect(crowd.every((response) => response.status === 200)).toBe(true);
+    expect(await failuresOf(bench)).toEqual([0]);
+  });
+});

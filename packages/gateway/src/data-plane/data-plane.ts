@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type AttemptRecord,
   type Clock,
@@ -207,6 +208,8 @@ export class DataPlane {
       judge: judgeFor(runtime.record),
       replayable: body.kind !== "streamed",
       providerRetries: runtime.settings.retry.providerErrors,
+      isClientGone: () => passage.presence.isGone,
+      pause: (ms) => delay(ms),
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       onAttempt: (attempt) => {

@@ -29,6 +29,8 @@ export class KeyCell implements Condition {
   generation = 0;
   /** While a refusal is being read: not to be chosen before this instant. */
   heldUntil: EpochMs = 0;
+  /** While a first request finds out whether it serves again: no turns before this instant. */
+  trialUntil: EpochMs = 0;
   /** When the wheel looks at it again; 0 when it need not. */
   wakeAt: EpochMs = 0;
   readonly models: Map<string, Condition> = new Map();
@@ -50,6 +52,11 @@ export class KeyCell implements Condition {
     return this.takesPart && this.restsUntil(now, model) <= now;
   }
 
+  /** Whether the wheel may stop at it: it can serve, and no first request is finding that out. */
+  canTakeTurn(now: EpochMs, model: string | undefined): boolean {
+    return this.canServe(now, model) && this.trialUntil <= now;
+  }
+
   /** The end of every rest that keeps it from serving this model; `now` or earlier when none does. */
   restsUntil(now: EpochMs, model: string | undefined): EpochMs {
     const own = Math.max(this.health.coolUntil, this.heldUntil);
@@ -65,6 +72,7 @@ export class KeyCell implements Condition {
     };
     consider(this.health.coolUntil);
     consider(this.heldUntil);
+    consider(this.trialUntil);
     for (const condition of this.models.values()) consider(condition.health.coolUntil);
     return next;
   }

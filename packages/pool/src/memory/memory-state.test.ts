@@ -397,6 +397,56 @@ describe("a held key", () => {
   });
 });
 
+describe("a key that has come back", () => {
+  it("is tried by one request before others may follow (case 75)", async () => {
+    const { clock, state, key, choose, turns, ticketOf } = await aBench(keysOf(1));
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    clock.advance(60_000);
+
+    const first = await key();
+    const crowd = await Promise.all(Array.from({ length: 49 }, () => choose()));
+    expect(crowd.every((choice) => choice.kind === "exhausted" && choice.isBeingTried)).toBe(true);
+
+    state.release(first.ticket);
+    expect(await turns(2)).toBe("A-");
+    await state.succeed(first.ticket);
+    expect(await turns(3)).toBe("AAA");
+  });
+
+  it("that fails its trial rests again, one step higher, whatever the size of the crowd", async () => {
+    const { clock, state, key, choose, ticketOf } = await aBench(keysOf(1));
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    clock.advance(60_000);
+
+    await state.fail((await key()).ticket, ladder, reason, "key");
+
+    expect(await choose()).toMatchObject({ kind: "exhausted", isBeingTried: false, until: clock.now() + 120_000 });
+    expect((await state.snapshot("p"))[0]?.health.failures).toBe(2);
+  });
+
+  it("keeps nobody waiting whose first request takes its time", async () => {
+    const { clock, state, key, turns, ticketOf } = await aBench(keysOf(1));
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    clock.advance(60_000);
+    await key();
+
+    clock.advance(2_000);
+
+    expect(await turns(1)).toBe("A");
+  });
+
+  it("serves the session that tried it, and others go to those that are well meanwhile", async () => {
+    const { clock, state, key, turns, ticketOf } = await aBench(keysOf(1, 1));
+    await state.fail(await ticketOf("A"), ladder, reason, "key");
+    clock.advance(60_000);
+    const session = aSession("s");
+
+    expect((await key({ session })).keyId).toBe("A");
+    expect(await turns(2)).toBe("BB");
+    expect((await key({ session })).keyId).toBe("A");
+  });
+});
+
 describe("no key", () => {
   it("of those that rest, the first to come back decides the wait", async () => {
     const { clock, state, choose, ticketOf } = await aBench(keysOf(1, 1));
@@ -497,9 +547,10 @@ describe("a conversation that nobody named", () => {
   const [first, second, third] = ["turn 1", "turn 2", "turn 3"].map((text) => aSession(text).fingerprint);
 
   it("goes to the key that served its beginning, and takes no turn", async () => {
-    const { key, turns } = await aBench(keysOf(1, 1, 1));
+    const { state, key, turns } = await aBench(keysOf(1, 1, 1));
     await turns(1);
     expect(await key({ conversation: { lookups: [], binds: [first!] } })).toMatchObject({ keyId: "B", why: "turn" });
+    expect((await state.snapshot("p")).map((each) => each.boundSessions)).toEqual([0, 0, 0]);
 
     const next = await key({ conversation: { lookups: [first!], binds: [second!] } });
 

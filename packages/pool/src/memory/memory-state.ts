@@ -32,7 +32,10 @@ import { PoolCells } from "./pool-cells.ts";
 
 export interface MemoryStateOptions {
   readonly clock: Clock;
-  /** Bindings held at the most, over all pools; default 1,000,000 (some 40 MB once they are there). */
+  /**
+   * Sessions bound at the most, over all pools, and as many beginnings of conversations; default 1,000,000 each (some
+   * 40 MB once they are there).
+   */
   readonly maxBindings?: number;
   /** Objects remembered at the most, over all pools; default 500,000. */
   readonly maxPins?: number;
@@ -52,6 +55,8 @@ export class MemoryState implements SharedState {
   readonly #pools = new Map<string, PoolCells>();
   /** Who a slot belongs to; a slot whose bindings were ended all at once belongs to nobody. */
   readonly #owners = new Map<number, { readonly cell: KeyCell; readonly pool: PoolCells }>();
+  /** Beginnings of conversations that nobody named. Apart from the sessions, which people count. */
+  readonly #conversations: BindingTable;
   readonly #pins: BindingTable;
   readonly #pinOwners = new Map<number, { readonly cell: KeyCell; readonly pool: PoolCells }>();
   #newPins: Pin[] = [];
@@ -61,6 +66,7 @@ export class MemoryState implements SharedState {
   constructor(options: MemoryStateOptions) {
     this.#clock = options.clock;
     this.#bindings = new BindingTable(options.maxBindings ?? 1_000_000);
+    this.#conversations = new BindingTable(options.maxBindings ?? 1_000_000);
     this.#pins = new BindingTable(options.maxPins ?? 500_000);
   }
 
@@ -94,6 +100,7 @@ export class MemoryState implements SharedState {
 
     const bound = this.#bound(pool, question, now);
     if (bound !== undefined && bound.because === undefined) {
+      startTrial(pool, bound.cell, now);
       this.#bind(poolId, pool, question, bound.cell, now);
       return chosen(poolId, bound.cell, bound.why, [], undefined, question);
     }
@@ -103,6 +110,7 @@ export class MemoryState implements SharedState {
     const cell = pool.take(question.model, question.tried);
     if (cell === undefined) return noKey(pool, question, now);
     if (question.bind !== false) this.#bind(poolId, pool, question, cell, now);
+    startTrial(pool, cell, now);
     return chosen(poolId, cell, "turn", passedOver, bound?.cell.entry.id, question);
   }
 
@@ -116,15 +124,20 @@ export class MemoryState implements SharedState {
 
   release(ticket: Ticket): void {
     const found = this.#find(ticket);
-    if (found === undefined || found.cell.heldUntil === 0) return;
+    if (found === undefined || (found.cell.heldUntil === 0 && found.cell.trialUntil === 0)) return;
     found.cell.heldUntil = 0;
+    found.cell.trialUntil = 0;
     found.pool.refresh(found.cell, this.#clock.now());
   }
 
   async succeed(ticket: Ticket): Promise<KeyState> {
     const found = this.#find(ticket);
     if (found === undefined) return { health: healthy, reason: undefined, applied: false };
-    const { cell } = found;
+    const { cell, pool } = found;
+    if (cell.trialUntil !== 0) {
+      cell.trialUntil = 0;
+      pool.refresh(cell, this.#clock.now());
+    }
     const changed = settleSuccess(cell, ticket.mark);
     const models = ticket.model === undefined ? undefined : cell.models.get(ticket.model);
     const modelChanged =
@@ -144,6 +157,7 @@ export class MemoryState implements SharedState {
     condition.health = afterFailure(before, failure, mark, pool.policy.cooldown, now);
     condition.reason = { ...reason, at: now };
     cell.heldUntil = 0;
+    cell.trialUntil = 0;
     if (ofModel) pool.openLane(ticket.model, now);
     else if (condition.health.cooldowns !== before.cooldowns) this.#endBindings(cell, pool);
     pool.refresh(cell, now);
@@ -160,6 +174,7 @@ export class MemoryState implements SharedState {
     cell.refused = true;
     cell.reason = { ...reason, at: now };
     cell.heldUntil = 0;
+    cell.trialUntil = 0;
     this.#endBindings(cell, pool);
     pool.refresh(cell, now);
     return { ...stateOf(cell), applied: true };
@@ -197,10 +212,11 @@ export class MemoryState implements SharedState {
 
   async sweepIdle(): Promise<number> {
     const now = this.#clock.now();
-    return this.#bindings.endWhere((slot, usedAt) => {
+    const hasEnded = (slot: number, usedAt: EpochMs): boolean => {
       const owner = this.#owners.get(slot);
       return owner === undefined || now - usedAt > owner.pool.policy.affinity.idleTtlMs;
-    });
+    };
+    return this.#bindings.endWhere(hasEnded) + this.#conversations.endWhere(hasEnded);
   }
 
   async preview(poolId: string, count: number): Promise<readonly string[]> {
@@ -262,7 +278,7 @@ export class MemoryState implements SharedState {
       const cell = this.#pools.get(pin.poolId)?.cell(pin.keyId);
       if (cell === undefined) continue;
       if (pin.kind === "object") this.#pins.bind(pin.fingerprint, cell.pinSlot, pin.at);
-      else this.#bindings.bind(pin.fingerprint, cell.slot, pin.at);
+      else this.#conversations.bind(pin.fingerprint, cell.slot, pin.at);
     }
   }
 
@@ -298,7 +314,7 @@ export class MemoryState implements SharedState {
 
   /** Ends all bindings to a key at once: they point to a slot that belongs to nobody from now on. */
   #endBindings(cell: KeyCell, pool: PoolCells): void {
-    if (this.#bindings.countOf(cell.slot) === 0) return;
+    if (this.#bindings.countOf(cell.slot) + this.#conversations.countOf(cell.slot) === 0) return;
     this.#owners.delete(cell.slot);
     cell.slot = this.#newSlot(cell, pool);
   }
@@ -325,9 +341,10 @@ export class MemoryState implements SharedState {
   ): { cell: KeyCell; why: "session" | "continuation"; because: PassedOver["because"] | undefined } | undefined {
     if (!pool.policy.affinity.enabled) return undefined;
     const why = question.session === undefined ? "continuation" : "session";
+    const table = question.session === undefined ? this.#conversations : this.#bindings;
     const lookups = question.session === undefined ? question.conversation?.lookups : [question.session.fingerprint];
     for (const lookup of lookups ?? []) {
-      const owner = this.#owners.get(this.#bindings.use(lookup, now, pool.policy.affinity.idleTtlMs));
+      const owner = this.#owners.get(table.use(lookup, now, pool.policy.affinity.idleTtlMs));
       if (owner === undefined || owner.pool !== pool) continue;
       const { cell } = owner;
       if (question.tried?.has(cell.entry.id) === true) return { cell, why, because: "tried" };
@@ -345,7 +362,7 @@ export class MemoryState implements SharedState {
 
   #bindConversation(poolId: string, binds: readonly Fingerprint[], cell: KeyCell, now: EpochMs): void {
     for (const fingerprint of binds) {
-      this.#bindings.bind(fingerprint, cell.slot, now);
+      this.#conversations.bind(fingerprint, cell.slot, now);
       this.#remember({ poolId, kind: "conversation", fingerprint, keyId: cell.entry.id, at: now });
     }
   }
@@ -368,6 +385,8 @@ export class MemoryState implements SharedState {
   }
 }
 
+/** How long the first request to a key that came back may keep others from it. A refusal comes sooner than that. */
+const trialMs = 2_000;
 /** Pins that wait to be written down; the store is away if there are ever so many, and the oldest ones suffice then. */
 const newPinsHeld = 100_000;
 
@@ -376,8 +395,16 @@ function clear(cell: KeyCell): void {
   cell.reason = undefined;
   cell.refused = false;
   cell.heldUntil = 0;
+  cell.trialUntil = 0;
   cell.generation++;
   cell.models.clear();
+}
+
+/** A key whose last answer was a failure is tried by one request before the crowd may follow. */
+function startTrial(pool: PoolCells, cell: KeyCell, now: EpochMs): void {
+  if (cell.health.failures === 0 || cell.trialUntil > now) return;
+  cell.trialUntil = now + trialMs;
+  pool.refresh(cell, now);
 }
 
 function settleSuccess(condition: Condition, mark: Ticket["mark"]): boolean {
@@ -428,13 +455,13 @@ function noKey(pool: PoolCells, question: Question, now: EpochMs): Choice {
 
 /** The outcome when nobody can serve; `resting` are those that time alone brings back. */
 function noneOf(resting: readonly KeyCell[], question: Question, pool: PoolCells, now: EpochMs): Choice {
-  const standing = pool.standing(now, question.model, question.tried);
+  const { model, tried } = question;
+  const standing = pool.standing(now, model, tried);
   const able = resting.filter((cell) => cell.takesPart);
-  if (able.length === 0 && standing.tried === 0) return { kind: "none-usable", standing };
-  const until = Math.min(
-    ...able.map((cell) => cell.restsUntil(now, question.model)),
-    standing.tried > 0 ? now : Infinity,
-  );
-  const overload = able.length > 0 && able.every((cell) => cell.whyNot(now, question.model) === "overloaded");
-  return { kind: "exhausted", standing, until, overload };
+  const onTrial = pool.triedCells(now, model).filter((cell) => tried?.has(cell.entry.id) !== true);
+  const ends = [...able.map((cell) => cell.restsUntil(now, model)), ...onTrial.map((cell) => cell.trialUntil)];
+  if (standing.tried > 0) ends.push(now);
+  if (ends.length === 0) return { kind: "none-usable", standing };
+  const overload = able.length > 0 && able.every((cell) => cell.whyNot(now, model) === "overloaded");
+  return { kind: "exhausted", standing, until: Math.min(...ends), overload, isBeingTried: onTrial.length > 0 };
 }

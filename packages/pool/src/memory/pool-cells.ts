@@ -73,9 +73,8 @@ export class PoolCells {
 
   /** Tells the wheel whether the cell can serve, after anything about it changed. */
   refresh(cell: KeyCell, now: EpochMs): void {
-    const able = cell.canServe(now, undefined);
-    this.#wheel.setUsable(cell.position, able);
-    for (const [model, lane] of this.#lanes) lane.setUsable(cell.position, able && cell.canServe(now, model));
+    this.#wheel.setUsable(cell.position, cell.canTakeTurn(now, undefined));
+    for (const [model, lane] of this.#lanes) lane.setUsable(cell.position, cell.canTakeTurn(now, model));
     const wakeAt = cell.nextChange(now);
     if (wakeAt === undefined || (cell.wakeAt !== 0 && cell.wakeAt <= wakeAt)) return;
     cell.wakeAt = wakeAt;
@@ -91,7 +90,7 @@ export class PoolCells {
   openLane(model: string, now: EpochMs): void {
     if (this.#lanes.has(model)) return;
     const lane = this.#lane(model);
-    for (const cell of this.#cells) lane.setUsable(cell.position, cell.canServe(now, model));
+    for (const cell of this.#cells) lane.setUsable(cell.position, cell.canTakeTurn(now, model));
   }
 
   take(model: string | undefined, tried: ReadonlySet<string> | undefined): KeyCell | undefined {
@@ -130,6 +129,11 @@ export class PoolCells {
       else standing.disabled++;
     }
     return standing;
+  }
+
+  /** Cells that could serve this model, but that a first request is trying just now. */
+  triedCells(now: EpochMs, model: string | undefined): KeyCell[] {
+    return this.#cells.filter((cell) => cell.canServe(now, model) && !cell.canTakeTurn(now, model));
   }
 
   /** Cells that would serve this model but for a rest. */
@@ -197,6 +201,7 @@ export class PoolCells {
     for (const cell of this.#cells) {
       cell.health = rebaseOnClock(cell.health, now);
       cell.heldUntil = 0;
+      cell.trialUntil = 0;
       for (const condition of cell.models.values()) condition.health = rebaseOnClock(condition.health, now);
       this.refresh(cell, now);
     }

@@ -8,7 +8,7 @@ describe("Secret", () => {
   it("shows itself masked, however it is printed", () => {
     const secret = new Secret(value);
     const shown = [
-      `${secret}`,
+      String(secret),
       JSON.stringify({ secret }),
       inspect(secret),
       inspect({ secret }, { depth: 5, showHidden: true }),

@@ -96,6 +96,11 @@ export type Choice =
       readonly until: EpochMs;
       /** True when every resting key rests because the provider was overloaded. */
       readonly overload: boolean;
+      /**
+       * True when a key has just come back and another request is finding out whether it serves: asking again shortly
+       * will tell. Without it a whole crowd would rush a key that may still be limited.
+       */
+      readonly isBeingTried: boolean;
     }
   | { readonly kind: "none-usable"; readonly standing: Standing };
 
@@ -175,7 +180,7 @@ export interface SharedState {
   choose(poolId: string, question: Question): Promise<Choice>;
   /** Keeps a key from being chosen while a refusal of it is being read, `forMs` at most. Ended by any outcome. */
   hold(ticket: Ticket, forMs: DurationMs): void;
-  /** Ends a hold that turned out to be none of the key's business. */
+  /** Ends a hold that turned out to be none of the key's business; and the trial of a key that came back. */
   release(ticket: Ticket): void;
   succeed(ticket: Ticket): Promise<KeyState>;
   fail(ticket: Ticket, failure: Failure, reason: Omit<StatusReason, "at">, scope: "key" | "model"): Promise<KeyState>;
