@@ -22,6 +22,11 @@ export class TokenBook {
     return this.#byId.size;
   }
 
+  /** Undefined for a token that is gone. */
+  nameOf(tokenId: string): string | undefined {
+    return this.#byId.get(tokenId)?.name;
+  }
+
   /** In order of creation. */
   list(): TokenRecord[] {
     return [...this.#byId.values()];

@@ -54,7 +54,12 @@ export function requestToWire(
   };
 }
 
-export function tokensToWire(tokens: Tokens): z.infer<typeof tokenCountsSchema> {
+export function countsToWire(counts: UsageCounts) {
+  const { requests, errors, failovers } = counts;
+  return { requests, errors, failovers, ...tokensToWire(counts) };
+}
+
+function tokensToWire(tokens: Tokens): z.infer<typeof tokenCountsSchema> {
   return {
     input_tokens: tokens.inputTokens,
     cache_read_tokens: tokens.cacheReadTokens,

@@ -25,6 +25,7 @@ import { addSessionRoutes } from "./routes/sessions.ts";
 import { addSignInRoutes } from "./routes/sign-in.ts";
 import { addStatusRoutes } from "./routes/status.ts";
 import { addTokenRoutes } from "./routes/tokens.ts";
+import { addUsageRoutes } from "./routes/usage.ts";
 import { signedIn } from "./signed-in.ts";
 
 /** What is known of the running gateway. */
@@ -116,6 +117,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addTokenRoutes(app, deps);
   addSessionRoutes(app, deps);
   addRequestRoutes(app, deps);
+  addUsageRoutes(app, deps);
   addEventRoutes(app, deps);
   addDocument(app, deps.info.version);
   addPageRoutes(app, deps);
