@@ -190,6 +190,26 @@ describe("a stop", () => {
     expect(gateway.logs()).toContain('"cutOff":1');
   });
 
+  // A user saw: `keywheel start 2>&1 | head` stood still for good, deaf to every signal.
+  it.each(["is gone", "has stopped reading"])("does not wait for whoever read its output and %s", async (what) => {
+    using place = aHome();
+    const readyFile = join(place.home, "ready.json");
+    const child = spawnCommand(["start", "--port", "0", "--ready-file", readyFile], place);
+    if (what === "is gone") {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    }
+    const { url } = await waitFor(() => readReady(readyFile));
+
+    // More lines than a pipe holds.
+    for (let i = 0; i < 300; i++) await (await fetch(`${url}/nobody/${"x".repeat(1000)}`)).text();
+    child.kill("SIGTERM");
+
+    expect(await once(child, "exit")).toEqual([0, null]);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  });
+
   it("does not wait for pages that follow the events", async () => {
     await using gateway = await runGateway();
     const events = await gateway.apiResponse("GET", "/events");

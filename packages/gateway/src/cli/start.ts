@@ -36,7 +36,7 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   });
   terminal.out(bannerFor(gateway, { dataDir: options.dataDir, version: programVersion() }, terminal));
   log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
-  log.flush();
+  await log.flush();
   // Last: who waits for it finds everything in place, and everything said.
   await announce(gateway);
   if (options.open) (await import("./open-browser.ts")).openBrowser(gateway.createSignInLink(), terminal);
@@ -77,7 +77,7 @@ async function stop(
   const { cutOff } = await gateway.stop({ graceMs, controlMs: Math.min(controlMs, graceMs) });
   if (cutOff > 0) log.warn({ cutOff }, "Responses were cut off because they did not end in time");
   log.info({}, "Stopped");
-  flush();
+  await flush();
 }
 
 /** What nobody has caught leaves the process in a state that nobody knows: it is said, and the process ends. */
@@ -85,20 +85,20 @@ function dieLoudly(ending: Ending, { log, flush }: OpenLog): void {
   let isDying = false;
   const die = (error: unknown): void => {
     log.error({ err: error }, "Keywheel ends because of a fault of its own");
-    flush();
     if (isDying) return;
     isDying = true;
     // A database that hangs must not keep the process.
     setTimeout(() => process.exit(1), longestDeathMs);
-    void saveWhatIsKnown(ending);
+    void saveWhatIsKnown(ending, flush);
   };
   process.on("uncaughtException", die);
   process.on("unhandledRejection", die);
 }
 
 /** What the pools know is worth a moment. */
-async function saveWhatIsKnown({ gateway }: Ending): Promise<void> {
+async function saveWhatIsKnown({ gateway }: Ending, flush: OpenLog["flush"]): Promise<void> {
   try {
+    await flush();
     await gateway?.stop({ graceMs: 0, controlMs: 0 });
   } finally {
     process.exit(1);

@@ -68,7 +68,7 @@ it("has written everything when the process ends right after a flush", () => {
     const { log, flush } = createLog({ level: "info", format: "json", color: false, redact: (s) => s, sink: 2 });
     log.info({}, "first");
     log.error({}, "last");
-    flush();
+    await flush();
     process.exit(3);`;
 
   const { stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { LineSink } from "./line-sink.ts";
 import { formatLine } from "./pretty.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
@@ -34,19 +35,19 @@ export interface OpenLog {
   readonly log: Log;
   /** Whether lines of this level are written; asked before something dear is put together. */
   readonly isWritten: (level: LogLevel) => boolean;
-  /** Writes what is held back, before the process ends. May be called twice. */
-  readonly flush: () => void;
+  /** Settles when what is held back is written, or a second has passed. Never rejects; may be called twice. */
+  readonly flush: () => Promise<void>;
 }
 
 /** Lines are held back until there are this many bytes or this much time has passed: one system call for many lines. */
-const heldBackBytes = 8192;
-const heldBackMs = 200;
+const holdBackBytes = 8192;
+const holdBackMs = 200;
 /** What may wait for a reader that has stopped reading. Beyond it lines are lost, rather than memory or the traffic. */
 const waitingBytes = 16 * 1024 * 1024;
 
 export function createLog(options: LogOptions): OpenLog {
   const { level, format, color, redact, sink } = options;
-  const destination = typeof sink === "number" ? openDescriptor(sink, format) : { write: sink, flushSync: () => {} };
+  const destination = typeof sink === "number" ? openDescriptor(sink, format) : { write: sink, flush: async () => {} };
   const shape = (line: string): string => (format === "pretty" ? formatLine(redact(line), color) : redact(line));
 
   const logger = pino(
@@ -60,22 +61,11 @@ export function createLog(options: LogOptions): OpenLog {
     destination,
   );
 
-  return { log: logger, isWritten: (asked) => logger.isLevelEnabled(asked), flush: () => flushQuietly(destination) };
+  return { log: logger, isWritten: (asked) => logger.isLevelEnabled(asked), flush: () => destination.flush() };
 }
 
-function openDescriptor(descriptor: number, format: LogFormat): ReturnType<typeof pino.destination> {
+function openDescriptor(descriptor: number, format: LogFormat): LineSink {
   // People watch their lines come.
-  const holdBack = format === "json" ? { minLength: heldBackBytes, periodicFlush: heldBackMs } : {};
-  const destination = pino.destination({ dest: descriptor, sync: false, maxLength: waitingBytes, ...holdBack });
-  // Whoever read the log is gone (EPIPE). That is no reason to stop serving, and there is nowhere to say it.
-  destination.on("error", () => {});
-  return destination;
-}
-
-function flushQuietly(destination: { flushSync(): void }): void {
-  try {
-    destination.flushSync();
-  } catch {
-    // Not open yet, or its reader is gone: nothing can be written any more, and the process is about to end.
-  }
+  const holdBack = format === "json" ? { holdBackBytes, holdBackMs } : { holdBackBytes: 0, holdBackMs: 0 };
+  return new LineSink({ descriptor, mostBytes: waitingBytes, ...holdBack });
 }

@@ -70,7 +70,7 @@ export async function createOfflineTransport(connection: Connection, environment
     close: async () => {
       await (await upstream)?.close();
       await core.close();
-      flush();
+      await flush();
     },
   };
 }
