@@ -28,7 +28,7 @@ const mostCandidates = 16;
  * @returns undefined if none is told, or its numbers are none
  * @see reference "Usage fields"
  */
-export function readUsage(tail: string, head = tail): Usage | undefined {
+export function readUsage(tail: string, head: string = tail): Usage | undefined {
   const last = lastUsage(tail);
   if (last === undefined && head === tail) return undefined;
   return normalise({ ...startOfMessage(head), ...withoutNulls(last) });
