@@ -22,6 +22,11 @@ export class ProviderBook {
     return [...this.#core.entries()];
   }
 
+  /** By id or slug. */
+  find(idOrSlug: string): ProviderEntry | undefined {
+    return this.#core.find(idOrSlug);
+  }
+
   /** @throws KeywheelError unknown_provider */
   get(idOrSlug: string): ProviderEntry {
     return this.#core.entry(idOrSlug);

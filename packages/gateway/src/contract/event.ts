@@ -9,6 +9,7 @@ export const eventTypes = [
   "binding-moved",
   "pool-exhausted",
   "attempt-ended",
+  "request-finished",
   "notice",
   "provider-created",
   "provider-changed",
@@ -29,6 +30,10 @@ export const eventSchema = z
     at: timeSchema,
     provider_id: z.string().optional(),
     key_id: z.string().optional(),
+    skipped: z.int().optional().openapi({
+      description:
+        "How many of this type went untold before it: of those that come with every request, 50 a second are.",
+    }),
     key_ids: z.array(z.string()).optional().openapi({ description: "At most 100; load the list anew for the rest." }),
   })
   .openapi("Event", {

@@ -5,6 +5,7 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Context, MiddlewareHandler } from "hono";
 import type { Activity } from "../activity/activity.ts";
+import type { Notice } from "../activity/notice-book.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { fieldErrorsOf } from "../contract/field-errors.ts";
 import type { KeyTestResult } from "../contract/key.ts";
@@ -18,6 +19,7 @@ import { addEnvironmentRoutes } from "./routes/environment.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addHealthRoutes } from "./routes/health.ts";
 import { addKeyRoutes } from "./routes/keys.ts";
+import { addNoticeRoutes } from "./routes/notices.ts";
 import { addPageRoutes } from "./routes/pages.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
 import { addRequestRoutes } from "./routes/requests.ts";
@@ -44,6 +46,13 @@ export interface ControlPlaneDeps {
   readonly store: Pick<Store, "listSessions" | "trouble">;
   readonly auth: AdminAuth;
   readonly activity: Pick<Activity, "requests" | "request" | "usage">;
+  readonly notices: {
+    /** Brings those up to date that no event tells of. */
+    check(): void;
+    list(): readonly Notice[];
+    /** @returns false if there is no such notice */
+    dismiss(id: string): boolean;
+  };
   readonly events: EventHub;
   readonly clock: Clock;
   readonly info: GatewayInfo;
@@ -118,6 +127,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addSessionRoutes(app, deps);
   addRequestRoutes(app, deps);
   addUsageRoutes(app, deps);
+  addNoticeRoutes(app, deps);
   addEventRoutes(app, deps);
   addDocument(app, deps.info.version);
   addPageRoutes(app, deps);

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Journal, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
-import { Activity } from "../activity/activity.ts";
+import type { Activity } from "../activity/activity.ts";
 import { Catalog, type CatalogDeps } from "../catalog/catalog.ts";
 import { Environment } from "../catalog/environment.ts";
+import { type ActivityRoom, openActivity } from "../cli/serve/activity-room.ts";
 import type { KeyOnTheWire, KeyTestResult } from "../contract/key.ts";
 import { type ControlApp, type ControlPlaneDeps, createControlPlane } from "./app.ts";
 import { AdminAuth, type AdminAuthOptions } from "./auth.ts";
@@ -32,6 +33,7 @@ export interface Answer {
 /** A control plane over a real store and a real pool state, without a socket. */
 export interface ControlBench {
   readonly activity: Activity;
+  readonly room: ActivityRoom;
   readonly app: ControlApp;
   readonly auth: AdminAuth;
   readonly catalog: Catalog;
@@ -89,8 +91,9 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
     };
     const observe = (event: PoolEvent): void => {
       catalog.observe(event);
-      publish(event);
+      tell.poolEvent(event);
     };
+    let tell: Pick<ActivityRoom, "poolEvent" | "catalogEvent"> = { poolEvent: publish, catalogEvent: publish };
     const catalog: Catalog = await Catalog.open({
       stored: await store.load(),
       store,
@@ -102,7 +105,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       },
       clock,
       environment,
-      events: publish,
+      events: (event) => tell.catalogEvent(event),
       random: randomBytes,
       requireToken: false,
       boundToLoopback: true,
@@ -119,14 +122,16 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
     });
     const { lastSeq, totals } = await store.loadActivity();
     catalog.restoreStats(totals);
-    const activity = new Activity({
+    const activityRoom = openActivity({
       lastSeq,
+      catalog,
       store,
+      events: { publish },
       clock,
-      labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "",
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
       onTrouble: () => undefined,
     });
+    tell = activityRoom;
     const testKey = async (): Promise<KeyTestResult> => ({
       ok: true,
       http_status: 200,
@@ -138,7 +143,8 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       catalog,
       store,
       auth,
-      activity,
+      activity: activityRoom.kept,
+      notices: activityRoom.notices,
       events,
       clock,
       info: {
@@ -152,7 +158,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       onError: () => undefined,
       ...options.plane,
     });
-    return { activity, app, auth, catalog, environment, events, pools, state, store };
+    return { app, auth, catalog, environment, events, pools, room: activityRoom, state, store };
   };
 
   let current = await start();
@@ -177,7 +183,10 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
 
   return {
     get activity() {
-      return current.activity;
+      return current.room.kept;
+    },
+    get room() {
+      return current.room;
     },
     get app() {
       return current.app;
@@ -230,7 +239,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       told.length = 0;
     },
     async restart() {
-      await current.activity.flush();
+      await current.room.kept.flush();
       current.environment.close();
       await current.store.close();
       current = await start();

@@ -1,7 +1,11 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
+import type { ActivityEvent } from "../activity/events.ts";
 import type { CatalogEvent } from "../catalog/events.ts";
 
-export type GatewayEvent = PoolEvent | CatalogEvent;
+export type GatewayEvent = (PoolEvent | CatalogEvent | ActivityEvent) & {
+  /** How many of the same type went untold before this one, so that they do not flood those who listen. */
+  readonly skipped?: number;
+};
 
 /** An event with its place in the row. */
 export interface NumberedEvent {

@@ -372,7 +372,7 @@ export type StatusReason = {
 } | null;
 
 export type KeyStats = {
-  /** Attempts with this key since the gateway started. */
+  /** Attempts with this key, those before a restart included. */
   requests: number;
   successes: number;
   /** Attempts that the provider answered with an error, or not at all. */
@@ -507,6 +507,157 @@ export type Session = {
   requests: number;
 };
 
+export type RequestList = {
+  data: Request[];
+  next_cursor: string | null;
+};
+
+export type Request = {
+  id: string;
+  started_at: string;
+  ended_at: string;
+  provider_id: string | null;
+  /** The slug that the client used. */
+  provider: string;
+  method: string;
+  /** Behind the slug, without query. */
+  path: string;
+  model: string | null;
+  session_id: string | null;
+  token_id: string | null;
+  /** What the client got; 0 if it left before it got anything. */
+  status: number;
+  /** The code of an error of the gateway's own. */
+  error: string | null;
+  /** Whole; short of its end; with an error after content had gone out; or the client left. */
+  ending: "completed" | "truncated" | "failed" | "gone";
+  /** The key that the answer came from; `provider` for the provider-level key. */
+  key_id: string | null;
+  /** That key's label now. */
+  label: string | null;
+  /** The attempts in plain words. */
+  decision: string;
+  attempts: Attempt[];
+  /** How the pool stood when no key was left; null when the request was served. */
+  standing: {
+    total: number;
+    resting: number;
+    disabled: number;
+    unresolved: number;
+    tried: number;
+  } | null;
+  first_byte_ms: number | null;
+  duration_ms: number;
+  request_bytes: number;
+  response_bytes: number | null;
+  usage: TokenCounts;
+};
+
+export type Attempt = {
+  key_id: string;
+  /** The key's label now; null when it is gone. */
+  label: string | null;
+  /** Why this key: the request's session is bound to it, it served what the request continues, it holds an object that the request names, or it had its turn on the wheel. */
+  why: "session" | "continuation" | "pin" | "turn";
+  /** Keys that could not serve, and why; at most eight. */
+  passed_over: {
+    key_id: string;
+    label: string | null;
+    because: string;
+  }[];
+  started_at: string;
+  duration_ms: number;
+  /** null when the provider gave no answer. */
+  http_status: number | null;
+  /** What was recognised: `succeeded`, `rate_limited`, `key_refused` … */
+  outcome: string;
+};
+
+/** null if the answer told none. */
+export type TokenCounts = {
+  /** Input that came from no cache and was written to none. */
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  /** With reasoning. */
+  output_tokens: number;
+  /** The part of the output that was reasoning. */
+  reasoning_tokens: number;
+} | null;
+
+export type Usage = {
+  from: string;
+  to: string;
+  by: ("minute" | "hour" | "day" | "provider" | "key" | "label" | "token" | "model")[];
+  data: UsageRow[];
+  total: TokenCounts & {
+    requests: number;
+    /** Requests that did not end in a whole answer of success. */
+    errors: number;
+    /** Attempts after which another key was asked, or none was left. */
+    failovers: number;
+  };
+};
+
+export type UsageRow = TokenCounts & {
+  requests: number;
+  /** Requests that did not end in a whole answer of success. */
+  errors: number;
+  /** Attempts after which another key was asked, or none was left. */
+  failovers: number;
+  /** Where the minute, hour or day begins. */
+  at?: string;
+  provider_id?: string;
+  /** Its slug; null when it is gone. */
+  provider?: string | null;
+  /** null for requests that no key served; `provider` for the provider-level key. */
+  key_id?: string | null;
+  label?: string;
+  /** null without a gateway token. */
+  token_id?: string | null;
+  /** null without one, or when it is gone. */
+  token_name?: string | null;
+  /** null where none was named; `other` beyond the 1,000 models of an hour. */
+  model?: string | null;
+};
+
+export type Notice = {
+  id: string;
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`: the gateway's own. */
+  code:
+    | "pool_exhausted"
+    | "no_usable_key"
+    | "all_keys_refused"
+    | "base_url_changed"
+    | "keys_limited_together"
+    | "keys_unresolved"
+    | "edge_block"
+    | "region_refused"
+    | "not_an_api"
+    | "store_unavailable"
+    | "master_key_wrong";
+  /** null for what is about the gateway as a whole. */
+  provider_id: string | null;
+  /** What happened. */
+  message: string;
+  /** What to do about it. */
+  hint: string;
+  /** A call that offers itself as the remedy, such as enabling all refused keys again. */
+  action: {
+    method: "POST";
+    path: string;
+    body: {
+      [name: string]: unknown;
+    };
+  } | null;
+  /** When it happened first. */
+  at: string;
+  last_at: string;
+  count: number;
+  /** When it was over; null while it holds. */
+  resolved_at: string | null;
+};
+
 /** Fields beyond these depend on `type`. */
 export type Event = {
   id: string;
@@ -517,6 +668,7 @@ export type Event = {
     | "binding-moved"
     | "pool-exhausted"
     | "attempt-ended"
+    | "request-finished"
     | "notice"
     | "provider-created"
     | "provider-changed"
@@ -531,6 +683,8 @@ export type Event = {
   at: string;
   provider_id?: string;
   key_id?: string;
+  /** How many of this type went untold before it: of those that come with every request, 50 a second are. */
+  skipped?: number;
   /** At most 100; load the list anew for the rest. */
   key_ids?: string[];
   [name: string]: unknown;
@@ -733,6 +887,43 @@ export interface Operations {
   };
   /** End a session: its next request takes a turn on the wheel */
   "DELETE /api/sessions/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Requests that have ended, newest first, each with its explanation */
+  "GET /api/requests": {
+    params: undefined;
+    query: { provider?: string; key?: string; session?: string; status?: string; limit?: number; cursor?: string };
+    body: undefined;
+    answer: RequestList;
+  };
+  /** One request with its explanation */
+  "GET /api/requests/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Request;
+  };
+  /** Requests, errors, failovers and tokens, summed up */
+  "GET /api/usage": {
+    params: undefined;
+    query: { from?: string; to?: string; by?: string; provider?: string; key?: string };
+    body: undefined;
+    answer: Usage;
+  };
+  /** What a person should look at, last happened first */
+  "GET /api/notices": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Notice[];
+    };
+  };
+  /** Dismiss a notice; if its cause lasts, it comes back */
+  "DELETE /api/notices/{id}": {
     params: { id: string };
     query: undefined;
     body: undefined;

@@ -11,5 +11,6 @@ export const queryKeys = {
   sessions: ["sessions"],
   requests: ["requests"],
   usage: ["usage"],
+  notices: ["notices"],
   tokens: ["tokens"],
 } as const;

@@ -11,6 +11,7 @@ const eventTypes = Object.keys({
   "binding-moved": true,
   "pool-exhausted": true,
   "attempt-ended": true,
+  "request-finished": true,
   notice: true,
   "provider-created": true,
   "provider-changed": true,

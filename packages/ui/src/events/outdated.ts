@@ -16,10 +16,12 @@ export function outdatedBy(event: GatewayEvent): Outdated {
     case "attempt-ended": {
       const { key_id: id } = event.attempt as { readonly key_id: string };
       return {
-        queries: [queryKeys.preview(provider), queryKeys.requests, queryKeys.usage, queryKeys.sessions],
+        queries: [queryKeys.preview(provider), queryKeys.sessions],
         keys: { provider, ids: [id] },
       };
     }
+    case "request-finished":
+      return { queries: [queryKeys.requests, queryKeys.usage] };
     case "key-cooled":
     case "key-disabled":
     case "key-recovered":
@@ -50,7 +52,8 @@ export function outdatedBy(event: GatewayEvent): Outdated {
     case "token-deleted":
       return { queries: [queryKeys.tokens, queryKeys.status] };
     case "pool-exhausted":
+      return { queries: [queryKeys.status] };
     case "notice":
-      return { queries: [queryKeys.status, queryKeys.requests] };
+      return { queries: [queryKeys.status, queryKeys.notices] };
   }
 }

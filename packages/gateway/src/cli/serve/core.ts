@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
-import type { Activity } from "../../activity/activity.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { CatalogEvent } from "../../catalog/events.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
 import type { EventHub } from "../../control-plane/event-hub.ts";
@@ -10,6 +10,7 @@ import type { OpenedStore } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
+import type { ActivityRoom } from "./activity-room.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface CoreOptions {
@@ -43,7 +44,7 @@ export interface Core {
   readonly events: EventHub;
   readonly auth: AdminAuth;
   readonly sessions: SessionWriter;
-  readonly activity: Activity;
+  readonly activity: ActivityRoom;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
   /** The admin token, if it was made now: shown this once. */
@@ -87,7 +88,7 @@ async function loadParts() {
     import("../../control-plane/auth.ts"),
     import("../../control-plane/event-hub.ts"),
     import("../../store/journal.ts"),
-    import("../../activity/activity.ts"),
+    import("./activity-room.ts"),
   ]);
   return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity };
 }
@@ -103,12 +104,13 @@ async function joinCore(
   const events = new parts.EventHub({ clock });
   const state = new MemoryState({ clock });
   const journal = new parts.StoreJournal({ store, onTrouble: (trouble) => tellTrouble(log, "key states", trouble) });
-  const listeners: ((event: PoolEvent) => void)[] = [(event) => events.publish(event)];
+  const listeners: ((event: PoolEvent) => void)[] = [];
   const tell = (event: PoolEvent): void => {
     for (const listener of listeners) listener(event);
   };
   const environment = openEnvironment(parts.Environment, options);
 
+  let tellChange: (event: CatalogEvent) => void = events.publish;
   const catalog = await parts.Catalog.open({
     stored: await store.load(),
     store,
@@ -116,7 +118,7 @@ async function joinCore(
     createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
     clock,
     environment,
-    events: events.publish,
+    events: (event) => tellChange(event),
     random: randomBytes,
     learnSecrets: (values) => redactor.learn(values),
     forgetOutcomes: (keyIds) => journal.forget(keyIds),
@@ -128,7 +130,18 @@ async function joinCore(
   const { lastSeq, totals } = await store.loadActivity();
   catalog.restoreStats(totals);
   // First, so that whoever is told after it finds the catalog in step.
-  listeners.unshift((event) => catalog.observe(event));
+  listeners.push((event) => catalog.observe(event));
+  const activity = parts.openActivity({
+    lastSeq,
+    catalog,
+    store,
+    events,
+    clock,
+    redact: redactor.redact,
+    onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
+  });
+  tellChange = activity.catalogEvent;
+  listeners.push(activity.poolEvent);
 
   const { auth, madeToken } = await parts.AdminAuth.open({
     store,
@@ -143,14 +156,6 @@ async function joinCore(
     state,
     store,
     onTrouble: (error) => tellTrouble(log, "sessions", troubleOf(error)),
-  });
-  const activity = new parts.Activity({
-    lastSeq,
-    store,
-    clock,
-    labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "",
-    redact: redactor.redact,
-    onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
   });
 
   return {
@@ -170,7 +175,7 @@ async function joinCore(
     close: async () => {
       environment.close();
       await sessions.flush();
-      await activity.flush();
+      await activity.kept.flush();
       await journal.flush();
       await store.close();
     },

@@ -46,7 +46,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
     onRequest: (record) => {
-      activity.record(record);
+      activity.requestEnded(record);
       metrics.request(record);
       if (isWritten("info")) logRequest(log, record);
     },

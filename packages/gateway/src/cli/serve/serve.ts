@@ -124,7 +124,8 @@ function roomsFor(
 function startUpkeep({ sessions, activity, catalog, store, state, clock }: Core, { log }: OpenLog): Upkeep {
   const upkeep = new Upkeep({
     sessions,
-    activity,
+    activity: activity.kept,
+    checkNotices: () => activity.notices.check(),
     idleTimes: () =>
       catalog.providers
         .list()

@@ -112,6 +112,7 @@ describe("what is done regularly", () => {
     const upkeep = new Upkeep({
       sessions: { flush: async () => true },
       activity,
+      checkNotices: () => {},
       idleTimes: () => [{ providerId: "prv_a", idleTtlMs: 60_000 }],
       deleteSessionsIdleSince: async (providerId, before) => asked.push([providerId, clock.now() - before]),
       sweepIdle: async () => 0,
@@ -142,6 +143,7 @@ describe("what is done regularly", () => {
         },
       },
       activity,
+      checkNotices: () => {},
       idleTimes: () => [],
       deleteSessionsIdleSince: async () => 0,
       sweepIdle: async () => 0,

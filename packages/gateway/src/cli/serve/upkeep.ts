@@ -6,6 +6,7 @@ import type { SessionWriter } from "./session-writer.ts";
 export interface UpkeepDeps {
   readonly sessions: Pick<SessionWriter, "flush">;
   readonly activity: Pick<Activity, "flush" | "prune">;
+  readonly checkNotices: () => void;
   /** Every provider's id, and how long its sessions may be idle. */
   readonly idleTimes: () => Iterable<{ readonly providerId: string; readonly idleTtlMs: number }>;
   readonly deleteSessionsIdleSince: (providerId: string, before: number) => Promise<number>;
@@ -25,6 +26,7 @@ export interface UpkeepDeps {
 
 /** What is lost of bindings and usage by a `kill -9` is less than a second (contract §4 rule 12). */
 const sessionsEveryMs = 500;
+const noticesEveryMs = 1000;
 const tokensEveryMs = 5000;
 const idleEveryMs = 60_000;
 /** Providers keep files, batches and responses for a month or less unless told otherwise; twice that is enough. */
@@ -49,6 +51,7 @@ export class Upkeep {
         this.#once("sessions", () => this.#deps.sessions.flush());
         this.#once("activity", () => this.#deps.activity.flush());
       }),
+      every(noticesEveryMs, () => this.#deps.checkNotices()),
       every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
       every(idleEveryMs, () => {
         this.#once("idle sessions", () => this.removeIdle());

@@ -1,0 +1,28 @@
+import type { Usage } from "@keywheel/pool";
+
+/** What becomes known as requests end. Ids and times only, never a secret. */
+export type ActivityEvent =
+  | {
+      readonly type: "request-finished";
+      readonly requestId: string;
+      readonly providerId: string | undefined;
+      readonly keyId: string | undefined;
+      readonly status: number;
+      readonly error: string | undefined;
+      readonly ending: string;
+      readonly attempts: number;
+      readonly durationMs: number;
+      readonly usage: Usage | undefined;
+      readonly at: number;
+    }
+  /** A notice was raised, happened again, or is over. */
+  | {
+      readonly type: "notice";
+      readonly noticeId: string;
+      readonly code: string;
+      readonly providerId: string | undefined;
+      readonly message: string;
+      readonly count: number;
+      readonly resolvedAt: number | undefined;
+      readonly at: number;
+    };

@@ -1,0 +1,150 @@
+import type { Clock } from "@keywheel/pool";
+import type { ActivityEvent } from "./events.ts";
+
+/** Something that a person should look at. */
+export interface Notice {
+  readonly id: string;
+  readonly code: NoticeCode;
+  /** Undefined for what is about the gateway as a whole. */
+  readonly providerId: string | undefined;
+  /** What happened; without secrets. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly hint: string;
+  /** A call that offers itself as the remedy. */
+  readonly action: NoticeAction | undefined;
+  /** When it happened first, since it was last over. */
+  readonly at: number;
+  readonly lastAt: number;
+  readonly count: number;
+  /** Undefined while it holds. */
+  readonly resolvedAt: number | undefined;
+}
+
+export interface NoticeAction {
+  readonly method: "POST";
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export type NoticeCode =
+  | "pool_exhausted"
+  | "no_usable_key"
+  | "all_keys_refused"
+  | "base_url_changed"
+  | "keys_limited_together"
+  | "keys_unresolved"
+  | "edge_block"
+  | "region_refused"
+  | "not_an_api"
+  | "store_unavailable"
+  | "master_key_wrong";
+
+export interface Raised {
+  readonly code: NoticeCode;
+  readonly providerId?: string | undefined;
+  readonly message: string;
+  readonly hint: string;
+  readonly action?: NoticeAction | undefined;
+}
+
+type Held = { -readonly [Name in keyof Notice]: Notice[Name] } & { toldAt: number };
+
+const mostNotices = 200;
+/** What happens with every request is told now and then. */
+const toldEveryMs = 5_000;
+
+/** The notices that hold, and those that held lately; one of a code and provider. In memory: causes show again by themselves. */
+export class NoticeBook {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #publish: (event: ActivityEvent) => void;
+  /** By code and provider, oldest first. */
+  readonly #held = new Map<string, Held>();
+  #count = 0;
+
+  constructor(clock: Pick<Clock, "now">, publish: (event: ActivityEvent) => void) {
+    this.#clock = clock;
+    this.#publish = publish;
+  }
+
+  /** Last happened first. */
+  list(): readonly Notice[] {
+    return [...this.#held.values()].sort((one, other) => other.lastAt - one.lastAt);
+  }
+
+  holds(code: NoticeCode, providerId?: string): boolean {
+    return this.messageOf(code, providerId) !== undefined;
+  }
+
+  /** What is said; undefined if nothing is. */
+  messageOf(code: NoticeCode, providerId?: string): string | undefined {
+    const held = this.#held.get(nameOf(code, providerId));
+    return held?.resolvedAt === undefined ? held?.message : undefined;
+  }
+
+  raise({ code, providerId, message, hint, action }: Raised): void {
+    const now = this.#clock.now();
+    const name = nameOf(code, providerId);
+    const held = this.#held.get(name);
+    if (held === undefined || held.resolvedAt !== undefined) {
+      const id = `ntc_${now.toString(36)}${(++this.#count).toString(36).padStart(4, "0")}`;
+      const times = { at: now, lastAt: now, count: 1, resolvedAt: undefined, toldAt: now };
+      const fresh: Held = { id, code, providerId, message, hint, action, ...times };
+      // Put last: those that are over for longest are let go of first.
+      this.#held.delete(name);
+      this.#held.set(name, fresh);
+      this.#letGo();
+      this.#tell(fresh);
+      return;
+    }
+    const isNews = message !== held.message || now - held.toldAt >= toldEveryMs;
+    Object.assign(held, { message, hint, action, lastAt: now, count: held.count + 1 });
+    if (!isNews) return;
+    held.toldAt = now;
+    this.#tell(held);
+  }
+
+  /** What it is about is over. */
+  resolve(code: NoticeCode, providerId?: string): void {
+    const held = this.#held.get(nameOf(code, providerId));
+    if (held === undefined || held.resolvedAt !== undefined) return;
+    held.resolvedAt = this.#clock.now();
+    this.#tell(held);
+  }
+
+  /** Takes it off the list; if its cause lasts, it comes back. @returns false if there is no such notice */
+  dismiss(id: string): boolean {
+    for (const [name, held] of this.#held) {
+      if (held.id !== id) continue;
+      this.resolve(held.code, held.providerId);
+      return this.#held.delete(name);
+    }
+    return false;
+  }
+
+  /** A provider is gone, and all that was said of it. */
+  forget(providerId: string): void {
+    for (const { id } of [...this.#held.values()].filter((held) => held.providerId === providerId)) this.dismiss(id);
+  }
+
+  /** Ends what only passing events can tell of when none has come for so long. */
+  resolveOlderThan(codes: readonly NoticeCode[], before: number): void {
+    for (const { code, providerId, lastAt } of this.#held.values()) {
+      if (lastAt < before && codes.includes(code)) this.resolve(code, providerId);
+    }
+  }
+
+  #letGo(): void {
+    if (this.#held.size <= mostNotices) return;
+    const over = [...this.#held].find(([, { resolvedAt }]) => resolvedAt !== undefined) ?? [...this.#held][0];
+    if (over !== undefined) this.#held.delete(over[0]);
+  }
+
+  #tell({ id: noticeId, code, providerId, message, count, resolvedAt, lastAt: at }: Held): void {
+    this.#publish({ type: "notice", noticeId, code, providerId, message, count, resolvedAt, at });
+  }
+}
+
+function nameOf(code: NoticeCode, providerId: string | undefined): string {
+  return `${code} ${providerId ?? ""}`;
+}

@@ -1,0 +1,252 @@
+import type { Clock, PoolEvent } from "@keywheel/pool";
+import type { CatalogEvent } from "../catalog/events.ts";
+import type { RequestRecord } from "../data-plane/request-record.ts";
+import type { NoticeAction, NoticeBook, NoticeCode } from "./notice-book.ts";
+
+/** A provider as notices are about it. */
+export interface WatchedProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Why keys of it have no value that could be sent, one entry a key. */
+  readonly unresolved: readonly string[];
+  /** Keys that are disabled because they were refused. */
+  readonly refused: number;
+  /** Whether any key was ever accepted. */
+  readonly wasAccepted: boolean;
+}
+
+export interface NoticeWatchDeps {
+  readonly book: NoticeBook;
+  readonly clock: Pick<Clock, "now">;
+  readonly providers: () => Iterable<WatchedProvider>;
+  readonly provider: (id: string) => WatchedProvider | undefined;
+  /** Why nothing can be written at the moment. */
+  readonly storeTrouble: () => string | undefined;
+  readonly masterKeyMatches: () => boolean;
+}
+
+/** What is known of a provider from what went by. */
+interface Course {
+  baseUrl: string;
+  /** Whether a key was accepted at this base URL. */
+  wasAccepted: boolean;
+  /** The last burst of rate limits: when it began, and whom it met. */
+  limitedSince: number;
+  readonly limited: Set<string>;
+}
+
+/** Limits within so long of each other are of one cause. @see field case 33 */
+const togetherMs = 1_000;
+/** Said for so long after it was last seen, if nothing shows that it is over. */
+const passingMs = 300_000;
+
+/** What a success of a key disproves. */
+const endedBySuccess = [
+  "pool_exhausted",
+  "no_usable_key",
+  "all_keys_refused",
+  "keys_limited_together",
+  "edge_block",
+  "region_refused",
+  "not_an_api",
+] as const satisfies readonly NoticeCode[];
+const passing = endedBySuccess.filter((code) => code !== "no_usable_key" && code !== "all_keys_refused");
+
+const refusals: ReadonlySet<string> = new Set(["key_refused", "account_suspended"]);
+
+/** Looks at what goes by for what a person should be told. Its methods run on the request path: quick, and they never throw. */
+export class NoticeWatch {
+  readonly #deps: NoticeWatchDeps;
+  readonly #courses = new Map<string, Course>();
+  /** Providers of which something is said that a success would end. */
+  readonly #troubled = new Set<string>();
+
+  constructor(deps: NoticeWatchDeps) {
+    this.#deps = deps;
+    for (const provider of deps.providers()) this.#courseOf(provider);
+    this.check();
+  }
+
+  /** A request has ended. */
+  request(record: RequestRecord): void {
+    const { providerId, keyId, status, error } = record;
+    if (providerId === undefined) return;
+    if (keyId !== undefined && error === undefined && status >= 200 && status < 400) return this.#accepted(providerId);
+    if (error !== "pool_exhausted" && error !== "no_usable_key") return;
+    const provider = this.#deps.provider(providerId);
+    if (provider === undefined) return;
+    if (error === "pool_exhausted") this.#exhausted(provider, record);
+    else this.#unusable(provider, record);
+  }
+
+  poolEvent(event: PoolEvent): void {
+    if (event.type === "notice") this.#told(event);
+    if (event.type !== "key-cooled" || event.reason !== "rate_limited") return;
+    const provider = this.#courses.get(event.poolId);
+    if (provider === undefined) return;
+    if (event.at - provider.limitedSince > togetherMs) {
+      provider.limited.clear();
+      provider.limitedSince = event.at;
+    }
+    provider.limited.add(event.keyId);
+  }
+
+  catalogEvent(event: CatalogEvent): void {
+    if (event.type === "provider-deleted") {
+      this.#courses.delete(event.providerId);
+      this.#troubled.delete(event.providerId);
+      this.#deps.book.forget(event.providerId);
+      return;
+    }
+    if (event.type !== "provider-created" && event.type !== "provider-changed") return;
+    const provider = this.#deps.provider(event.providerId);
+    if (provider === undefined) return;
+    const course = this.#courseOf(provider);
+    if (course.baseUrl !== provider.baseUrl) this.#moved(provider, course);
+  }
+
+  /** Looks at what no event tells of; once a second or so. */
+  check(): void {
+    const { book, clock, providers, storeTrouble, masterKeyMatches } = this.#deps;
+    const trouble = storeTrouble();
+    if (trouble === undefined) book.resolve("store_unavailable");
+    else if (!book.holds("store_unavailable")) {
+      const hint = "Traffic goes on. Cooldowns and refusals are kept in memory and written as soon as it can be.";
+      book.raise({ code: "store_unavailable", message: `The database cannot be written: ${trouble}`, hint });
+    }
+    if (masterKeyMatches()) book.resolve("master_key_wrong");
+    else if (!book.holds("master_key_wrong")) {
+      const message = "Stored keys were encrypted with another master key and cannot be read.";
+      book.raise({ code: "master_key_wrong", message, hint: "Start with that master key, or enter the keys again." });
+    }
+    for (const provider of providers()) this.#checkProvider(provider);
+    book.resolveOlderThan(passing, clock.now() - passingMs);
+  }
+
+  #checkProvider({ id: providerId, name, unresolved, refused }: WatchedProvider): void {
+    const { book } = this.#deps;
+    if (refused === 0) {
+      book.resolve("base_url_changed", providerId);
+      book.resolve("all_keys_refused", providerId);
+    }
+    const [why] = unresolved;
+    if (why === undefined) return book.resolve("keys_unresolved", providerId);
+    const more = unresolved.length === 1 ? "One key" : `${unresolved.length} keys`;
+    const message = `${more} of ${name} cannot be used. ${why}`;
+    if (book.messageOf("keys_unresolved", providerId) === message) return;
+    const hint = "Set the variable; it is noticed by itself. Or enter the key itself.";
+    book.raise({ code: "keys_unresolved", providerId, message, hint });
+  }
+
+  #accepted(providerId: string): void {
+    const course = this.#courses.get(providerId);
+    if (course !== undefined) course.wasAccepted = true;
+    if (!this.#troubled.delete(providerId)) return;
+    for (const code of endedBySuccess) this.#deps.book.resolve(code, providerId);
+  }
+
+  #exhausted(provider: WatchedProvider, { standing }: RequestRecord): void {
+    const { id: providerId, name } = provider;
+    this.#troubled.add(providerId);
+    const { total = 0, resting = 0 } = standing ?? {};
+    this.#deps.book.raise({
+      code: "pool_exhausted",
+      providerId,
+      message: `No key of ${name} could serve: ${resting} of ${total} are cooling down.`,
+      hint: "They come back by themselves. If it happens often, add keys or send less.",
+    });
+    const { limited, limitedSince } = this.#courseOf(provider);
+    const isNow = this.#deps.clock.now() - limitedSince <= 2 * togetherMs;
+    if (!isNow || limited.size < 2 || limited.size < resting) return;
+    this.#deps.book.raise({
+      code: "keys_limited_together",
+      providerId,
+      message: `All ${limited.size} keys of ${name} were rate limited within a second.`,
+      hint: "The limit may be that of this machine's address or of the account they share: more keys would not help.",
+    });
+  }
+
+  #unusable(provider: WatchedProvider, { attempts }: RequestRecord): void {
+    const { id: providerId, name, baseUrl, refused } = provider;
+    const { book } = this.#deps;
+    this.#troubled.add(providerId);
+    const isRefused = attempts.length > 0 && attempts.every(({ outcome }) => refusals.has(outcome));
+    if (isRefused && !this.#courseOf(provider).wasAccepted) {
+      book.raise({
+        code: "all_keys_refused",
+        providerId,
+        message: `${hostOf(baseUrl)} has refused every key of ${name}, and never accepted one.`,
+        hint: "Check the base URL: it may lead to another provider. Then enable the keys again, all at once.",
+        action: enableAgain(providerId),
+      });
+    } else if (!book.holds("all_keys_refused", providerId)) {
+      const message = `${name} has no key that could be used.`;
+      const hint = "Add a key, or enable one that works.";
+      const action = refused > 0 ? enableAgain(providerId) : undefined;
+      book.raise({ code: "no_usable_key", providerId, message, hint, action });
+    }
+  }
+
+  #moved(provider: WatchedProvider, course: Course): void {
+    const { id: providerId, name, baseUrl, refused } = provider;
+    course.baseUrl = baseUrl;
+    course.wasAccepted = false;
+    this.#troubled.delete(providerId);
+    for (const code of endedBySuccess) this.#deps.book.resolve(code, providerId);
+    if (refused === 0) return;
+    this.#deps.book.raise({
+      code: "base_url_changed",
+      providerId,
+      message: `${name} has another base URL; ${refused === 1 ? "one key is" : `${refused} keys are`} disabled for refusals at the former one.`,
+      hint: "Enable them again, all at once, if they are right for the new one.",
+      action: enableAgain(providerId),
+    });
+  }
+
+  #told({ poolId, code, message }: PoolEvent & { type: "notice" }): void {
+    const provider = this.#deps.provider(poolId);
+    const words = Object.hasOwn(toldWords, code) ? toldWords[code] : undefined;
+    if (provider === undefined || words === undefined) return;
+    this.#troubled.add(poolId);
+    const said = message === undefined ? "" : ` It said: ${message}`;
+    this.#deps.book.raise({
+      code: code as NoticeCode,
+      providerId: poolId,
+      message: `${words.what.replace("{host}", hostOf(provider.baseUrl))}${said}`,
+      hint: words.hint,
+    });
+  }
+
+  #courseOf({ id, baseUrl, wasAccepted }: WatchedProvider): Course {
+    const known = this.#courses.get(id);
+    if (known !== undefined) return known;
+    const fresh = { baseUrl, wasAccepted, limitedSince: 0, limited: new Set<string>() };
+    this.#courses.set(id, fresh);
+    return fresh;
+  }
+}
+
+const toldWords: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+  edge_block: {
+    what: "The network edge of {host} refuses this machine; no key was looked at.",
+    hint: "It is about the address or the client, not about keys: try another network or a proxy, or ask the provider.",
+  },
+  region_refused: {
+    what: "{host} does not serve the country that this machine is in.",
+    hint: "Run the gateway, or a proxy for it, where the provider serves.",
+  },
+  not_an_api: {
+    what: "{host} answers with a web page where data was asked for.",
+    hint: "Check the base URL: it may lead to a web site or lack a part of its path.",
+  },
+};
+
+function enableAgain(providerId: string): NoticeAction {
+  const body = { action: "enable", where: { reason: "authentication_failed" } };
+  return { method: "POST", path: `/api/providers/${providerId}/keys/bulk`, body };
+}
+
+function hostOf(baseUrl: string): string {
+  return new URL(baseUrl).host;
+}

@@ -1,0 +1,109 @@
+import type { Clock, PoolEvent } from "@keywheel/pool";
+import { Activity, type ActivityDeps } from "../../activity/activity.ts";
+import { EventGate } from "../../activity/event-gate.ts";
+import { type Notice, NoticeBook } from "../../activity/notice-book.ts";
+import { NoticeWatch, type WatchedProvider } from "../../activity/notice-watch.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { CatalogEvent } from "../../catalog/events.ts";
+import type { EventHub, GatewayEvent } from "../../control-plane/event-hub.ts";
+import type { RequestRecord } from "../../data-plane/request-record.ts";
+import type { OpenedStore } from "../../store/store.ts";
+
+export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redact" | "onTrouble"> {
+  readonly clock: Clock;
+  readonly catalog: Pick<Catalog, "providers" | "labelOfKey">;
+  readonly store: OpenedStore;
+  readonly events: Pick<EventHub, "publish">;
+}
+
+/** Whoever wants to know what went through: the explanation of requests, usage, notices, and those who follow the events. */
+export interface ActivityRoom {
+  readonly kept: Activity;
+  readonly notices: {
+    check(): void;
+    list(): readonly Notice[];
+    dismiss(id: string): boolean;
+  };
+  /** These run on the request path and never throw. */
+  readonly requestEnded: (record: RequestRecord) => void;
+  readonly poolEvent: (event: PoolEvent) => void;
+  readonly catalogEvent: (event: CatalogEvent) => void;
+}
+
+/** Come with every request: pages are told of so many in a second and no more. */
+const frequent: ReadonlySet<string> = new Set(["attempt-ended", "request-finished", "binding-moved", "pool-exhausted"]);
+
+export function openActivity({ clock, catalog, store, events, ...parts }: ActivityRoomParts): ActivityRoom {
+  const gate = new EventGate(clock);
+  const publish = (event: GatewayEvent): void => {
+    const skipped = frequent.has(event.type) ? gate.pass(event.type) : 0;
+    if (skipped !== undefined) events.publish(skipped === 0 ? event : { ...event, skipped });
+  };
+  const kept = new Activity({ ...parts, store, clock, labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "" });
+  const book = new NoticeBook(clock, publish);
+  const watch = new NoticeWatch({
+    book,
+    clock,
+    providers: () => catalog.providers.list().map(watched),
+    provider: (id) => {
+      const entry = catalog.providers.find(id);
+      return entry === undefined ? undefined : watched(entry);
+    },
+    storeTrouble: () => store.trouble,
+    masterKeyMatches: () => store.masterKeyMatches,
+  });
+
+  return {
+    kept,
+    notices: {
+      check: () => watch.check(),
+      list: () => book.list(),
+      dismiss: (id) => book.dismiss(id),
+    },
+    requestEnded: (record) => {
+      const { endedAt } = kept.record(record);
+      watch.request(record);
+      publish(finished(record, endedAt));
+    },
+    poolEvent: (event) => {
+      watch.poolEvent(event);
+      // That one is told as the notice that comes of it.
+      if (event.type !== "notice") publish(event);
+    },
+    catalogEvent: (event) => {
+      events.publish(event);
+      watch.catalogEvent(event);
+    },
+  };
+}
+
+function finished(record: RequestRecord, at: number): GatewayEvent {
+  const { requestId, providerId, keyId, status, error, ending, attempts, durationMs, usage } = record;
+  const fields = { requestId, providerId, keyId, status, error, ending, durationMs, usage, at };
+  return { type: "request-finished", ...fields, attempts: attempts.length };
+}
+
+type Provider = ReturnType<Catalog["providers"]["list"]>[number];
+
+/** Looked up only when asked: a pool may have ten thousand keys. */
+function watched(entry: Provider): WatchedProvider {
+  const { id, name, baseUrl } = entry.record;
+  return {
+    id,
+    name,
+    baseUrl,
+    get unresolved() {
+      return entry.cells().flatMap(({ unresolved }) => (unresolved === undefined ? [] : [unresolved.message]));
+    },
+    get refused() {
+      return entry.cells().filter(({ record }) => !record.enabled && isRefused(record.disabledReason)).length;
+    },
+    get wasAccepted() {
+      return entry.cells().some(({ stats }) => stats.successes > 0);
+    },
+  };
+}
+
+function isRefused(reason: { readonly code: string } | null): boolean {
+  return reason?.code === "authentication_failed";
+}

@@ -1,0 +1,41 @@
+import { z } from "@hono/zod-openapi";
+import { timeSchema } from "./wire.ts";
+
+export const noticeCodes = [
+  "pool_exhausted",
+  "no_usable_key",
+  "all_keys_refused",
+  "base_url_changed",
+  "keys_limited_together",
+  "keys_unresolved",
+  "edge_block",
+  "region_refused",
+  "not_an_api",
+  "store_unavailable",
+  "master_key_wrong",
+] as const;
+
+export const noticeSchema = z
+  .object({
+    id: z.string().openapi({ example: "ntc_mg3k2v1a0001" }),
+    code: z.enum(noticeCodes).openapi({
+      description:
+        "`pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. " +
+        "`all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are " +
+        "disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they " +
+        "share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
+        "about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`: the gateway's own.",
+    }),
+    provider_id: z.string().nullable().openapi({ description: "null for what is about the gateway as a whole." }),
+    message: z.string().openapi({ description: "What happened." }),
+    hint: z.string().openapi({ description: "What to do about it." }),
+    action: z
+      .object({ method: z.literal("POST"), path: z.string(), body: z.looseObject({}) })
+      .nullable()
+      .openapi({ description: "A call that offers itself as the remedy, such as enabling all refused keys again." }),
+    at: timeSchema.openapi({ description: "When it happened first." }),
+    last_at: timeSchema,
+    count: z.int(),
+    resolved_at: timeSchema.nullable().openapi({ description: "When it was over; null while it holds." }),
+  })
+  .openapi("Notice");
