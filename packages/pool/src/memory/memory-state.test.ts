@@ -617,6 +617,15 @@ describe("a model's own rest", () => {
     expect(await turns(2, { model: "x" })).toBe("BA");
   });
 
+  it("counts a burst as one failure, also the first one of that model", async () => {
+    const { state, key } = await aBench(keysOf(1), { cooldownScope: "model" });
+    const tickets = [await key({ model: "x" }), await key({ model: "x" }), await key({ model: "x" })];
+
+    for (const { ticket } of tickets) await state.fail(ticket, ladder, reason, "model");
+
+    expect((await state.snapshot("p"))[0]?.models[0]?.health.failures).toBe(1);
+  });
+
   it("climbs a ladder of its own", async () => {
     const { clock, state, key } = await aBench(keysOf(1), { cooldownScope: "model" });
     const first = await state.fail((await key({ model: "x" })).ticket, ladder, reason, "model");

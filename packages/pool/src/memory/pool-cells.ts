@@ -132,7 +132,7 @@ export class PoolCells {
   }
 
   /** Cells that could serve this model, but that a first request is trying just now. */
-  triedCells(now: EpochMs, model: string | undefined): KeyCell[] {
+  cellsOnTrial(now: EpochMs, model: string | undefined): KeyCell[] {
     return this.#cells.filter((cell) => cell.canServe(now, model) && !cell.canTakeTurn(now, model));
   }
 

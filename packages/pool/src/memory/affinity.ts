@@ -1,0 +1,175 @@
+import type { Pin, PassedOver, Question, RestoredBinding, SessionRef, TouchedSession } from "../ports/shared-state.ts";
+import { BindingTable } from "../rules/binding-table.ts";
+import type { Fingerprint } from "../rules/fingerprint.ts";
+import type { EpochMs } from "../rules/time.ts";
+import type { KeyCell } from "./key-cell.ts";
+import type { PoolCells } from "./pool-cells.ts";
+
+/** A key and the pool it is in. */
+export interface Owner {
+  readonly cell: KeyCell;
+  readonly pool: PoolCells;
+}
+
+/** The key that a request belongs to, and why it cannot have it if it cannot. */
+export interface Bound {
+  readonly cell: KeyCell;
+  readonly why: "session" | "continuation";
+  readonly because: PassedOver["because"] | undefined;
+}
+
+/** What waits to be written down; the store is away if there is ever so much, and the rest is let go. */
+const mostWaiting = 100_000;
+
+/**
+ * Who belongs to which key: sessions, conversations that nobody named, stored objects.
+ *
+ * The tables know keys by slots. A key's slot is changed to end all its bindings at once; the slot of its pins stays, since
+ * an object outlives its maker's cooldowns.
+ */
+export class Affinity {
+  readonly #sessions: BindingTable;
+  /** Apart from the sessions, which people count. */
+  readonly #conversations: BindingTable;
+  readonly #objects: BindingTable;
+  /** Who a slot belongs to; a slot whose bindings have ended belongs to nobody. */
+  readonly #owners = new Map<number, Owner>();
+  readonly #makers = new Map<number, Owner>();
+  #nextSlot = 0;
+  #newPins: Pin[] = [];
+  readonly #touched = new Map<string, { readonly touched: TouchedSession; readonly slot: number }>();
+
+  constructor({ maxBindings, maxPins }: { readonly maxBindings: number; readonly maxPins: number }) {
+    this.#sessions = new BindingTable(maxBindings);
+    this.#conversations = new BindingTable(maxBindings);
+    this.#objects = new BindingTable(maxPins);
+  }
+
+  /** A number that no key had before. */
+  takeSlot(): number {
+    return this.#nextSlot++;
+  }
+
+  admit(owner: Owner): void {
+    this.#owners.set(owner.cell.slot, owner);
+    this.#makers.set(owner.cell.pinSlot, owner);
+  }
+
+  /** A key is gone, and with it all that belonged to it. */
+  disown(cell: KeyCell): void {
+    this.#owners.delete(cell.slot);
+    this.#makers.delete(cell.pinSlot);
+  }
+
+  /** Ends all bindings to a key at once: they point to a slot that belongs to nobody from now on. */
+  endAll(owner: Owner): void {
+    const { cell } = owner;
+    if (this.#sessions.countOf(cell.slot) + this.#conversations.countOf(cell.slot) === 0) return;
+    this.#owners.delete(cell.slot);
+    cell.slot = this.takeSlot();
+    this.#owners.set(cell.slot, owner);
+  }
+
+  sessionsOf(cell: KeyCell): number {
+    return this.#sessions.countOf(cell.slot);
+  }
+
+  find(pool: PoolCells, question: Question, now: EpochMs): Bound | undefined {
+    if (!pool.policy.affinity.enabled) return undefined;
+    const { session, conversation, model, tried } = question;
+    const why = session === undefined ? "continuation" : "session";
+    const table = session === undefined ? this.#conversations : this.#sessions;
+    const lookups = session === undefined ? conversation?.lookups : [session.fingerprint];
+    for (const lookup of lookups ?? []) {
+      const owner = this.#owners.get(table.use(lookup, now, pool.policy.affinity.idleTtlMs));
+      if (owner === undefined || owner.pool !== pool) continue;
+      const { cell } = owner;
+      if (tried?.has(cell.entry.id) === true) return { cell, why, because: "tried" };
+      return { cell, why, because: cell.canServe(now, model) ? undefined : cell.whyNot(now, model) };
+    }
+    return undefined;
+  }
+
+  bind(poolId: string, { cell, pool }: Owner, question: Question, now: EpochMs): void {
+    if (!pool.policy.affinity.enabled) return;
+    if (question.session !== undefined) return this.#bindSession(poolId, question.session, cell, now);
+    for (const fingerprint of question.conversation?.binds ?? []) {
+      this.#conversations.bind(fingerprint, cell.slot, now);
+      this.#remember({ poolId, kind: "conversation", fingerprint, keyId: cell.entry.id, at: now });
+    }
+  }
+
+  endSession(pool: PoolCells, session: Fingerprint): boolean {
+    const owner = this.#owners.get(this.#sessions.peek(session));
+    return owner?.pool === pool && this.#sessions.end(session);
+  }
+
+  pin(poolId: string, cell: KeyCell, objects: readonly Fingerprint[], at: EpochMs): void {
+    for (const fingerprint of objects) {
+      if (this.#objects.peek(fingerprint) === cell.pinSlot) continue;
+      this.#objects.bind(fingerprint, cell.pinSlot, at);
+      this.#remember({ poolId, kind: "object", fingerprint, keyId: cell.entry.id, at });
+    }
+  }
+
+  get hasPins(): boolean {
+    return this.#objects.size > 0;
+  }
+
+  /** The key that made the first of these objects that is known. */
+  makerOf(pool: PoolCells, objects: readonly Fingerprint[] | undefined, now: EpochMs): string | undefined {
+    for (const object of objects ?? []) {
+      const maker = this.#makers.get(this.#objects.use(object, now, Number.POSITIVE_INFINITY));
+      if (maker?.pool === pool) return maker.cell.entry.id;
+    }
+    return undefined;
+  }
+
+  sweepIdle(now: EpochMs): number {
+    const hasEnded = (slot: number, usedAt: EpochMs): boolean => {
+      const owner = this.#owners.get(slot);
+      return owner === undefined || now - usedAt > owner.pool.policy.affinity.idleTtlMs;
+    };
+    return this.#sessions.endWhere(hasEnded) + this.#conversations.endWhere(hasEnded);
+  }
+
+  drainTouched(limit: number): readonly TouchedSession[] {
+    const drained: TouchedSession[] = [];
+    for (const [id, { touched, slot }] of this.#touched) {
+      if (drained.length >= limit) break;
+      this.#touched.delete(id);
+      const holds = this.#owners.has(slot) && this.#sessions.peek(touched.session.fingerprint) === slot;
+      if (holds) drained.push(touched);
+    }
+    return drained;
+  }
+
+  drainPins(limit: number): readonly Pin[] {
+    return this.#newPins.splice(0, limit);
+  }
+
+  restoreBinding({ fingerprint, lastUsedAt }: RestoredBinding, cell: KeyCell): void {
+    this.#sessions.bind(fingerprint, cell.slot, lastUsedAt);
+  }
+
+  restorePin({ kind, fingerprint, at }: Pin, cell: KeyCell): void {
+    if (kind === "object") this.#objects.bind(fingerprint, cell.pinSlot, at);
+    else this.#conversations.bind(fingerprint, cell.slot, at);
+  }
+
+  #bindSession(poolId: string, session: SessionRef, cell: KeyCell, now: EpochMs): void {
+    const isNew = this.#sessions.peek(session.fingerprint) !== cell.slot;
+    if (isNew) this.#sessions.bind(session.fingerprint, cell.slot, now);
+    const id = `${poolId} ${session.id} ${session.fingerprint.low}`;
+    const before = this.#touched.get(id)?.touched;
+    if (before === undefined && this.#touched.size >= mostWaiting) return;
+    const boundAt = isNew ? now : before?.boundAt;
+    const requests = (before?.requests ?? 0) + 1;
+    const touched = { poolId, session, keyId: cell.entry.id, boundAt, lastUsedAt: now, requests };
+    this.#touched.set(id, { slot: cell.slot, touched });
+  }
+
+  #remember(pin: Pin): void {
+    if (this.#newPins.length < mostWaiting) this.#newPins.push(pin);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Choice, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
+import type { EpochMs } from "../rules/time.ts";
+import { type KeyCell, markOf } from "./key-cell.ts";
+import type { PoolCells } from "./pool-cells.ts";
+
+/** The answer that names a key. */
+export function chosen(
+  poolId: string,
+  cell: KeyCell,
+  why: "session" | "continuation" | "pin" | "turn",
+  passedOver: readonly PassedOver[],
+  movedFrom: string | undefined,
+  question: Question,
+): Choice {
+  const { model } = question;
+  const models = model === undefined ? undefined : cell.models.get(model);
+  const ticket: Ticket = {
+    poolId,
+    keyId: cell.entry.id,
+    secretVersion: cell.entry.secretVersion,
+    generation: cell.generation,
+    mark: cell.mark,
+    model,
+    modelMark: models === undefined ? undefined : markOf(models.health),
+  };
+  return { kind: "key", keyId: cell.entry.id, why, passedOver, movedFrom, ticket };
+}
+
+/** The answer for a request that only one key can serve. */
+export function choosePinned(poolId: string, pool: PoolCells, keyId: string, question: Question, now: EpochMs): Choice {
+  const cell = pool.cell(keyId);
+  if (cell !== undefined && question.tried?.has(keyId) !== true && cell.canServe(now, question.model)) {
+    return chosen(poolId, cell, "pin", [], undefined, question);
+  }
+  return cell === undefined ? noKey(pool, question, now) : noneOf([cell], [], question, pool, now);
+}
+
+/** The answer when the wheel has nobody to give. */
+export function noKey(pool: PoolCells, question: Question, now: EpochMs): Choice {
+  const { model, tried } = question;
+  const onTrial = pool.cellsOnTrial(now, model).filter((cell) => tried?.has(cell.entry.id) !== true);
+  return noneOf(pool.restingCells(now, model), onTrial, question, pool, now);
+}
+
+/**
+ * The outcome when nobody can serve.
+ *
+ * @param resting those that time alone may bring back
+ * @param onTrial those that another request is trying just now
+ */
+function noneOf(
+  resting: readonly KeyCell[],
+  onTrial: readonly KeyCell[],
+  question: Question,
+  pool: PoolCells,
+  now: EpochMs,
+): Choice {
+  const { model, tried } = question;
+  const standing = pool.standing(now, model, tried);
+  const able = resting.filter((cell) => cell.takesPart);
+  const ends = [...able.map((cell) => cell.restsUntil(now, model)), ...onTrial.map((cell) => cell.trialUntil)];
+  if (standing.tried > 0) ends.push(now);
+  if (ends.length === 0) return { kind: "none-usable", standing };
+  const until = ends.reduce((soonest, end) => Math.min(soonest, end));
+  const overload = able.length > 0 && able.every((cell) => cell.whyNot(now, model) === "overloaded");
+  return { kind: "exhausted", standing, until, overload, isBeingTried: onTrial.length > 0 };
+}
