@@ -13,7 +13,7 @@ export interface UsageBookOptions {
 }
 
 type Counts = { -readonly [Name in keyof UsageCounts]: number };
-type Sum = Counts & Omit<UsageSum, keyof UsageCounts | "label">;
+type Sum = Counts & Omit<UsageSum, keyof UsageCounts | "label"> & { label: string };
 type Totals = { -readonly [Name in keyof KeyTotals]: KeyTotals[Name] };
 
 /** Stands for the models beyond those that are told apart. */
@@ -68,7 +68,7 @@ export class UsageBook {
     for (const [name, sum] of this.#sums) {
       if (taken.length === limit) break;
       this.#sums.delete(name);
-      taken.push(this.#labelled(sum));
+      taken.push(sum);
     }
     return taken;
   }
@@ -81,7 +81,7 @@ export class UsageBook {
 
   /** Adds up again what was taken out. */
   giveBack(sums: readonly UsageSum[], totals: readonly KeyTotals[]): void {
-    for (const { label: _, ...sum } of sums) addCounts(this.#sum(sum), sum);
+    for (const sum of sums) addCounts(this.#sum(sum), sum);
     for (const total of totals) {
       const now = this.#totalsOf(total.keyId);
       now.requests += total.requests;
@@ -92,12 +92,8 @@ export class UsageBook {
   }
 
   /** What is not written down yet. */
-  *pending(): Iterable<UsageSum> {
-    for (const sum of this.#sums.values()) yield this.#labelled(sum);
-  }
-
-  #labelled(sum: Sum): UsageSum {
-    return { ...sum, label: sum.keyId === "" ? "" : this.#options.labelOf(sum.providerId, sum.keyId) };
+  pending(): Iterable<UsageSum> {
+    return this.#sums.values();
   }
 
   #beginHour(hour: number): void {
@@ -108,18 +104,20 @@ export class UsageBook {
   }
 
   #hourOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): Sum {
-    const place = { span: "hour", at: this.#hour, providerId, keyId, tokenId } as const;
+    // Now, since the key may be gone when it is written.
+    const label = keyId === "" ? "" : this.#options.labelOf(providerId, keyId);
+    const place = { span: "hour", at: this.#hour, providerId, keyId, tokenId, label } as const;
     const shown = this.#modelOf(model);
     const name = nameOf({ ...place, model: shown });
     if (!this.#known.has(name)) {
       if (this.#known.size >= this.#mostSums) return this.#sum({ ...place, model: otherModels });
       this.#known.add(name);
     }
-    return this.#sums.get(name) ?? this.#sum({ ...place, model: shown });
+    return this.#sum({ ...place, model: shown });
   }
 
   #minuteOf(at: number, providerId: string): Sum {
-    return this.#sum({ span: "minute", at, providerId, keyId: "", tokenId: "", model: "" });
+    return this.#sum({ span: "minute", at, providerId, keyId: "", label: "", tokenId: "", model: "" });
   }
 
   #modelOf(model: string | undefined): string {
@@ -135,9 +133,12 @@ export class UsageBook {
   #sum(place: Omit<Sum, keyof Counts>): Sum {
     const name = nameOf(place);
     const known = this.#sums.get(name);
-    if (known !== undefined) return known;
-    const { span, at, providerId, keyId, tokenId, model } = place;
-    const fresh = { span, at, providerId, keyId, tokenId, model, ...noCounts };
+    if (known !== undefined) {
+      known.label = place.label;
+      return known;
+    }
+    const { span, at, providerId, keyId, label, tokenId, model } = place;
+    const fresh = { span, at, providerId, keyId, label, tokenId, model, ...noCounts };
     this.#sums.set(name, fresh);
     return fresh;
   }
@@ -188,6 +189,6 @@ export function addCounts(sum: Counts, other: UsageCounts): void {
   for (const name of Object.keys(noCounts) as (keyof UsageCounts)[]) sum[name] += other[name];
 }
 
-function nameOf({ span, at, providerId, keyId, tokenId, model }: Omit<Sum, keyof Counts>): string {
+function nameOf({ span, at, providerId, keyId, tokenId, model }: Omit<Sum, keyof Counts | "label">): string {
   return `${span} ${at} ${providerId} ${keyId} ${tokenId} ${model}`;
 }
