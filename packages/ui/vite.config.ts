@@ -17,6 +17,8 @@ export default defineConfig({
     outDir,
     emptyOutDir: true,
     target: "es2023",
+    // The first that know `light-dark()`: what older ones would be given in its place does not follow our colour scheme.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     // Its polyfill would be an inline script in disguise, for browsers that cannot run the pages anyway.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -25,13 +27,17 @@ export default defineConfig({
 
 /** Lays `.br` and `.gz` beside what is worth compressing, so that the gateway compresses nothing while it serves. */
 function precompressed(): Plugin {
+  let folder = outDir;
   return {
     name: "precompressed",
     apply: "build",
+    configResolved({ build }) {
+      folder = build.outDir;
+    },
     closeBundle() {
-      for (const file of readdirSync(outDir, { recursive: true, encoding: "utf8" })) {
+      for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
         if (!/\.(?:js|css|svg)$/.test(file)) continue;
-        const path = join(outDir, file);
+        const path = join(folder, file);
         const bytes = readFileSync(path);
         if (bytes.length < 1_024) continue;
         const params = { [constants.BROTLI_PARAM_QUALITY]: 10 };

@@ -1,4 +1,4 @@
-import { createTheme, Modal, NumberInput, Tooltip } from "@mantine/core";
+import { Alert, createTheme, Modal, NumberInput, Tooltip } from "@mantine/core";
 
 /** What all pages share, so that a component is given only what is particular to it. */
 export const theme = createTheme({
@@ -17,7 +17,26 @@ export const theme = createTheme({
   },
   respectReducedMotion: true,
   components: {
-    Modal: Modal.extend({ defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4 } } }),
+    Alert: Alert.extend({
+      // The library's tints are too strong on dark, and its coloured titles too pale on light.
+      vars: (_, { color = "cyan" }) => ({
+        root: {
+          "--alert-bg": `color-mix(in srgb, var(--mantine-color-${color}-6) 14%, var(--mantine-color-body))`,
+          "--alert-bd": `1px solid color-mix(in srgb, var(--mantine-color-${color}-6) 45%, var(--mantine-color-body))`,
+          "--alert-color": `light-dark(var(--mantine-color-${color}-9), var(--mantine-color-${color}-4))`,
+        },
+      }),
+      styles: { title: { color: "var(--mantine-color-text)" } },
+    }),
+    Modal: Modal.extend({
+      defaultProps: {
+        centered: true,
+        overlayProps: { backgroundOpacity: 0.4 },
+        // A header outside of any section would be a second banner of the page.
+        attributes: { header: { role: "presentation" } },
+      },
+      styles: { title: { fontWeight: 650 } },
+    }),
     NumberInput: NumberInput.extend({ defaultProps: { allowDecimal: false, allowNegative: false } }),
     Tooltip: Tooltip.extend({
       defaultProps: { withArrow: true, multiline: true, maw: 320, events: { hover: true, focus: true, touch: true } },

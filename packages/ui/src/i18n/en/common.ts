@@ -5,7 +5,6 @@ export const common = {
   copied: "Copied",
   copy: "Copy",
   delete: "Delete",
-  loading: "Loading…",
   retry: "Try again",
   save: "Save",
   showHide: "Show or hide",

@@ -8,8 +8,6 @@ export const providers = {
   baseUrlHint: "Where the provider's API begins, as its own documentation gives it.",
   baseUrlInvalid: "Enter an address that begins with http:// or https://.",
   baseUrlPlaceholderLeft: "Put your own resource's name in the place of {resource}.",
-  canServe: "Ready",
-  cannotServe: "No key available",
   chooseFirst: "Choose the provider whose keys you want to pool. What it needs is filled in.",
   chosenOther: "Any other address",
   chosenOtherHint: "A provider that is not listed, a proxy, or a server of your own",

@@ -7,7 +7,6 @@ export const common: SectionOf<"common"> = {
   copied: "복사됨",
   copy: "복사",
   delete: "삭제",
-  loading: "불러오는 중…",
   retry: "다시 시도",
   save: "저장",
   showHide: "표시 또는 숨기기",

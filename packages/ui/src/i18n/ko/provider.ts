@@ -26,6 +26,7 @@ export const provider: SectionOf<"provider"> = {
   connectToken:
     "클라이언트가 API 키를 요구하는 자리에 게이트웨이 토큰(kw_…)을 입력하세요. 제공업체의 키는 여기에만 보관됩니다.",
   connection: "연결",
+  connectionAndMore: "설정",
   cooldown: "쿨다운",
   cooldownBase: "첫 번째 실패 후",
   cooldownBaseHint: "연속으로 실패할 때마다 두 배가 됩니다.",
@@ -43,10 +44,8 @@ export const provider: SectionOf<"provider"> = {
   firstRequest: "첫 요청 보내기",
   firstRequestHint: "터미널에서 실행하세요. 요청이 도착하면 아래 휠이 움직입니다.",
   limits: "한도",
-  loadingSnippets: "바로 복사해 사용",
   maxBody: "요청 본문 최대 크기",
   maxBodyUnit: "MB",
-  model: "your-model",
   notFound: "“{{slug}}” 제공업체가 없습니다",
   notFoundHint: "삭제되었거나 이름이 바뀌었습니다. 목록에서 확인하세요.",
   outOfRange: "{{min}}에서 {{max}} 사이의 값을 입력하세요.",

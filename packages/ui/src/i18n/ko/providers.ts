@@ -10,8 +10,6 @@ export const providers: SectionOf<"providers"> = {
   baseUrlHint: "제공업체 문서에 나온 API 시작 주소입니다.",
   baseUrlInvalid: "http:// 또는 https://로 시작하는 주소를 입력하세요.",
   baseUrlPlaceholderLeft: "{resource} 자리에 자신의 리소스 이름을 입력하세요.",
-  canServe: "준비됨",
-  cannotServe: "사용 가능한 키 없음",
   chooseFirst: "키를 풀링할 제공업체를 선택하세요. 필요한 값은 자동으로 입력됩니다.",
   chosenOther: "다른 주소",
   chosenOtherHint: "목록에 없는 제공업체, 프록시 또는 직접 운영하는 서버",

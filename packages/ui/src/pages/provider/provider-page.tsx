@@ -1,5 +1,106 @@
+import { Anchor, Badge, EmptyState, Group, Skeleton, Tabs, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { IconAdjustments, IconArrowLeft, IconKey, IconMapOff, IconPlug } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, useParams, useSearchParams } from "react-router";
+import type { Provider } from "../../api/openapi.ts";
+import { isApiError } from "../../api/problem.ts";
+import { providerQuery } from "../../api/queries.ts";
+import { LoadFailed } from "../../parts/load-failed.tsx";
+import { Page } from "../../parts/page.tsx";
+import { kindLabel } from "../providers/provider-forms.ts";
+import { EnabledSwitch } from "../providers/provider-row.tsx";
+import { ConnectTab } from "./connect-tab.tsx";
+import { PoolTab } from "./pool/pool-tab.tsx";
+import { SettingsTab } from "./settings-tab.tsx";
 
+/** One provider: its pool, how clients connect, its settings. */
 export function ProviderPage(): ReactNode {
-  return <div />;
+  const { t } = useTranslation();
+  const { slug = "" } = useParams();
+  const { data: provider, error, refetch } = useQuery(providerQuery(slug));
+  if (isApiError(error) && error.status === 404) {
+    return (
+      <Page title={t("provider.notFound", { slug })} above={<BackLink />}>
+        <EmptyState icon={<IconMapOff />} description={t("provider.notFoundHint")} />
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={provider?.name ?? slug}
+      above={<BackLink />}
+      beside={
+        provider && (
+          <Badge variant="default" tt="none">
+            {kindLabel(provider.kind)}
+          </Badge>
+        )
+      }
+      description={provider && <Where provider={provider} />}
+      actions={provider && <EnabledSwitch provider={provider} withLabel />}
+    >
+      {provider && <Parts provider={provider} />}
+      {!provider && !error && <Skeleton h={320} radius="md" aria-busy />}
+      {!provider && error && <LoadFailed error={error} onRetry={() => void refetch()} />}
+    </Page>
+  );
+}
+
+function BackLink(): ReactNode {
+  const { t } = useTranslation();
+  return (
+    <Anchor component={Link} to="/settings/providers" size="sm" w="fit-content">
+      <Group gap={4} component="span">
+        <IconArrowLeft size={14} />
+        {t("providers.heading")}
+      </Group>
+    </Anchor>
+  );
+}
+
+/** The address here and the one that it stands in for. */
+function Where({ provider: { slug, base_url: baseUrl } }: { readonly provider: Provider }): ReactNode {
+  return (
+    <Text size="sm" span ff="monospace" style={{ overflowWrap: "anywhere" }}>
+      {window.location.origin}/{slug} → {baseUrl}
+    </Text>
+  );
+}
+
+const parts = ["pool", "connect", "settings"] as const;
+
+function Parts({ provider }: { readonly provider: Provider }): ReactNode {
+  const { t } = useTranslation();
+  const [search, setSearch] = useSearchParams();
+  const shown = parts.find((part) => part === search.get("part")) ?? "pool";
+  return (
+    <Tabs
+      value={shown}
+      onChange={(part) => setSearch(part === null || part === "pool" ? {} : { part }, { replace: true })}
+      keepMounted={false}
+    >
+      <Tabs.List aria-label={t("provider.tabs")} mb="md">
+        <Tabs.Tab value="pool" leftSection={<IconKey size={16} />}>
+          {t("provider.pool")}
+        </Tabs.Tab>
+        <Tabs.Tab value="connect" leftSection={<IconPlug size={16} />}>
+          {t("provider.connect")}
+        </Tabs.Tab>
+        <Tabs.Tab value="settings" leftSection={<IconAdjustments size={16} />}>
+          {t("provider.connectionAndMore")}
+        </Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="pool">
+        <PoolTab provider={provider} />
+      </Tabs.Panel>
+      <Tabs.Panel value="connect">
+        <ConnectTab provider={provider} />
+      </Tabs.Panel>
+      <Tabs.Panel value="settings">
+        <SettingsTab key={provider.id} provider={provider} />
+      </Tabs.Panel>
+    </Tabs>
+  );
 }

@@ -46,6 +46,13 @@ function Steps({ taken, initial }: { readonly taken: readonly string[]; readonly
   return <ProviderForm chosen={chosen} taken={taken} onBack={() => setChosen(undefined)} />;
 }
 
+interface Values {
+  readonly name: string;
+  readonly slug: string;
+  readonly base_url: string;
+  readonly kind: ProviderKind;
+}
+
 interface ProviderFormProps {
   readonly chosen: Exclude<Chosen, undefined>;
   readonly taken: readonly string[];
@@ -56,12 +63,12 @@ function ProviderForm({ chosen, taken, onBack }: ProviderFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const preset = chosen === "other" ? undefined : chosen;
-  const form = useForm({
+  const form = useForm<Values>({
     initialValues: {
       name: preset ? nameFor(preset.name, taken) : "",
       slug: preset ? slugFor(preset.slug, taken) : "",
       base_url: preset?.base_url ?? "https://",
-      kind: preset?.kind ?? ("openai-compatible" as ProviderKind),
+      kind: preset?.kind ?? "openai-compatible",
     },
     validate: {
       name: (value) => (value.trim() === "" ? t("providers.nameMissing") : null),
@@ -149,13 +156,7 @@ function useAddProvider(onError: (error: Error) => void) {
   const navigate = useNavigate();
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: {
-      readonly name: string;
-      readonly slug: string;
-      readonly base_url: string;
-      readonly kind: ProviderKind;
-      readonly preset?: ProviderPreset["slug"];
-    }) => call("POST /api/providers", { body }),
+    mutationFn: (body: Values & { readonly preset?: ProviderPreset["slug"] }) => call("POST /api/providers", { body }),
     onSuccess: async (provider: Provider) => {
       client.setQueryData(queryKeys.provider(provider.slug), provider);
       void client.invalidateQueries({ queryKey: queryKeys.providers, exact: true });

@@ -47,8 +47,13 @@ export function ProviderRow({ provider, health }: ProviderRowProps): ReactNode {
   );
 }
 
+export interface EnabledSwitchProps {
+  readonly provider: Provider;
+  readonly withLabel?: boolean;
+}
+
 /** Switches a provider on and off. */
-export function EnabledSwitch({ provider }: { readonly provider: Provider }): ReactNode {
+export function EnabledSwitch({ provider, withLabel = false }: EnabledSwitchProps): ReactNode {
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
@@ -64,7 +69,8 @@ export function EnabledSwitch({ provider }: { readonly provider: Provider }): Re
       className={classes.above}
       checked={isOn}
       onChange={(event) => change.mutate(event.currentTarget.checked)}
-      aria-label={t("providers.enabledSwitch", { name })}
+      label={withLabel ? t("keys.enabled") : undefined}
+      aria-label={withLabel ? undefined : t("providers.enabledSwitch", { name })}
     />
   );
 }

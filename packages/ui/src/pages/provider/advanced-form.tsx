@@ -1,0 +1,140 @@
+import {
+  Alert,
+  Button,
+  Fieldset,
+  Group,
+  NumberInput,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  Title,
+} from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { useErrorText } from "../../api/error-text.ts";
+import type { Provider } from "../../api/openapi.ts";
+import { isApiError } from "../../api/problem.ts";
+import { settingsPatchOf, settingsValuesOf, type SettingsValues, fieldOfPath, rangeFaults } from "./settings-values.ts";
+import { useChangeProvider } from "./use-change-provider.ts";
+
+/** Cooldown, affinity, timeouts and limits: lengths of time in seconds, empty for the default. */
+export function AdvancedForm({ provider }: { readonly provider: Provider }): ReactNode {
+  const { t } = useTranslation();
+  const errorText = useErrorText();
+  const form = useForm<SettingsValues>({
+    initialValues: settingsValuesOf(provider.settings),
+    validate: (values) =>
+      Object.fromEntries(
+        rangeFaults(values).map(({ field, min, max }) => [
+          field,
+          t("provider.outOfRange", { min: String(min), max: String(max) }),
+        ]),
+      ),
+  });
+  const change = useChangeProvider(provider, (error) => {
+    if (!isApiError(error)) return;
+    form.setErrors(Object.fromEntries(Object.entries(error.fields).map(([path, text]) => [fieldOfPath(path), text])));
+  });
+  const submit = (values: SettingsValues): void => {
+    change
+      .mutateAsync({ settings: settingsPatchOf(values) })
+      .then((saved) => {
+        form.setInitialValues(settingsValuesOf(saved.settings));
+        form.reset();
+      })
+      // Told beside the fields, or below.
+      .catch(() => undefined);
+  };
+  const seconds = (field: keyof SettingsValues) => ({
+    suffix: ` ${t("provider.seconds")}`,
+    clampBehavior: "none" as const,
+    allowDecimal: true,
+    ...form.getInputProps(field),
+  });
+
+  return (
+    <Paper withBorder radius="md" p="md">
+      <form noValidate onSubmit={form.onSubmit(submit)}>
+        <Stack maw={760}>
+          <Title order={2}>{t("provider.advanced")}</Title>
+          <Text size="sm" c="dimmed">
+            {t("provider.advancedHint")}
+          </Text>
+          <Fieldset legend={t("provider.cooldown")}>
+            <Stack>
+              <SimpleGrid cols={{ base: 1, sm: 2 }}>
+                <NumberInput
+                  label={t("provider.cooldownBase")}
+                  description={t("provider.cooldownBaseHint")}
+                  {...seconds("cooldownBase")}
+                />
+                <NumberInput
+                  label={t("provider.cooldownCap")}
+                  inputWrapperOrder={["label", "input", "description", "error"]}
+                  {...seconds("cooldownCap")}
+                />
+              </SimpleGrid>
+              <Switch
+                label={t("provider.cooldownScope")}
+                description={t("provider.cooldownScopeHint")}
+                {...form.getInputProps("scopeModel", { type: "checkbox" })}
+              />
+            </Stack>
+          </Fieldset>
+          <Fieldset legend={t("provider.affinity")}>
+            <Stack>
+              <Switch
+                label={t("provider.affinityEnabled")}
+                description={t("provider.affinityEnabledHint")}
+                {...form.getInputProps("affinityEnabled", { type: "checkbox" })}
+              />
+              <NumberInput
+                maw={360}
+                label={t("provider.affinityIdle")}
+                disabled={!form.values.affinityEnabled}
+                {...seconds("affinityIdle")}
+              />
+            </Stack>
+          </Fieldset>
+          <Fieldset legend={t("provider.timeouts")}>
+            <SimpleGrid cols={{ base: 1, sm: 3 }}>
+              <NumberInput label={t("provider.timeoutConnect")} {...seconds("timeoutConnect")} />
+              <NumberInput label={t("provider.timeoutHeaders")} {...seconds("timeoutHeaders")} />
+              <NumberInput label={t("provider.timeoutIdle")} {...seconds("timeoutIdle")} />
+            </SimpleGrid>
+          </Fieldset>
+          <Fieldset legend={t("provider.limits")}>
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              <NumberInput
+                label={t("provider.retry")}
+                description={t("provider.retryHint")}
+                clampBehavior="none"
+                {...form.getInputProps("retry")}
+              />
+              <NumberInput
+                label={t("provider.maxBody")}
+                suffix={` ${t("provider.maxBodyUnit")}`}
+                clampBehavior="none"
+                allowDecimal
+                {...form.getInputProps("maxBody")}
+              />
+            </SimpleGrid>
+          </Fieldset>
+          {change.isError && Object.keys(form.errors).length === 0 && (
+            <Alert color="red" role="alert">
+              {errorText(change.error)}
+            </Alert>
+          )}
+          <Group>
+            <Button type="submit" loading={change.isPending} disabled={!form.isDirty()}>
+              {t("common.save")}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}

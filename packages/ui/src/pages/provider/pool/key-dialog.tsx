@@ -1,0 +1,169 @@
+import { Alert, Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { TFunction } from "i18next";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { call } from "../../../api/client.ts";
+import { useErrorText } from "../../../api/error-text.ts";
+import type { Key } from "../../../api/openapi.ts";
+import { isApiError } from "../../../api/problem.ts";
+import { queryKeys } from "../../../api/query-keys.ts";
+import { useNotify } from "../../../parts/notify.ts";
+import { nameOf } from "./key-facts.ts";
+import { faultOfKeyText, type KeyTextFault, trimKeyText, variableNameOf } from "./key-text.ts";
+import { VariableState } from "./variable-state.tsx";
+
+export interface KeyDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly providerId: string;
+  /** The key to edit; undefined to add one. */
+  readonly value?: Key | undefined;
+}
+
+/** Adds a key, or edits one: API Key, Label, Weight, Confirm. */
+export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps): ReactNode {
+  const { t } = useTranslation();
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={value ? t("keys.editHeading", { name: nameOf(value) }) : t("keys.addHeading")}
+      closeButtonProps={{ "aria-label": t("common.close") }}
+    >
+      <KeyForm onClose={onClose} providerId={providerId} value={value} />
+    </Modal>
+  );
+}
+
+interface KeyValues {
+  readonly api_key: string;
+  readonly label: string;
+  readonly weight: number | string;
+}
+
+function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">): ReactNode {
+  const { t } = useTranslation();
+  const errorText = useErrorText();
+  const form = useForm<KeyValues>({
+    initialValues: { api_key: "", label: value?.label ?? "", weight: value?.weight ?? 1 },
+    validate: {
+      api_key: (text) => {
+        if (value && trimKeyText(text) === "") return null;
+        const fault = faultOfKeyText(text);
+        return fault === undefined ? null : faultText(fault, t);
+      },
+      label: (text) => (text.trim().length > 200 ? t("keys.labelTooLong") : null),
+      weight: (weight) => (isWeight(weight) ? null : t("keys.weightRange")),
+    },
+  });
+  const save = useSaveKey(providerId, value, onClose, (error) => {
+    if (!isApiError(error)) return;
+    form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
+  });
+  return (
+    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
+      <Stack>
+        <Stack gap={6}>
+          <TextInput
+            label={t("keys.apiKey")}
+            description={value ? t("keys.apiKeyKeep", { masked: value.api_key }) : t("keys.apiKeyHint")}
+            required={!value}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+            {...form.getInputProps("api_key")}
+          />
+          <VariableHint text={form.values.api_key} />
+        </Stack>
+        <TextInput label={t("keys.label")} description={t("keys.labelHint")} {...form.getInputProps("label")} />
+        <NumberInput
+          label={t("keys.weight")}
+          description={t("keys.weightHint")}
+          min={1}
+          max={100}
+          clampBehavior="none"
+          styles={{ wrapper: { maxWidth: "10rem" } }}
+          {...form.getInputProps("weight")}
+        />
+        {save.isError && Object.keys(form.errors).length === 0 && (
+          <Alert color="red" role="alert">
+            {errorText(save.error)}
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t("common.cancel")}
+          </Button>
+          <Button type="submit" loading={save.isPending}>
+            {t("common.confirm")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function useSaveKey(providerId: string, value: Key | undefined, onDone: () => void, onError: (error: Error) => void) {
+  const { t } = useTranslation();
+  const notify = useNotify();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ api_key, label, weight }: KeyValues) => {
+      const text = trimKeyText(api_key);
+      const rest = { label: label.trim(), weight: Number(weight) };
+      return value
+        ? call("PATCH /api/keys/{id}", {
+            params: { id: value.id },
+            body: { ...rest, ...(text === "" ? {} : { api_key: text }) },
+          })
+        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...rest, api_key: text } });
+    },
+    onSuccess: async (key: Key) => {
+      await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });
+      void client.invalidateQueries({ queryKey: queryKeys.preview(providerId) });
+      if (!value) notify.done(t("keys.added", { name: nameOf(key) }), t("keys.addedBound"));
+      onDone();
+    },
+    onError,
+  });
+}
+
+/** While `$NAME` is typed: whether the gateway knows the variable. */
+function VariableHint({ text }: { readonly text: string }): ReactNode {
+  const { t } = useTranslation();
+  const [settled] = useDebouncedValue(text, 200);
+  if (variableNameOf(settled) === undefined) return null;
+  return (
+    <div role="status">
+      <VariableState reference={settled} />
+      <Text size="xs" c="dimmed">
+        {t("keys.variableHint")}
+      </Text>
+    </div>
+  );
+}
+
+function faultText(fault: KeyTextFault, t: TFunction): string {
+  switch (fault) {
+    case "missing":
+      return t("keys.apiKeyMissing");
+    case "name":
+      return t("keys.apiKeyName");
+    case "masked":
+      return t("keys.apiKeyMasked");
+    case "quotes":
+      return t("keys.apiKeyQuotes");
+    case "comma":
+      return t("keys.apiKeyComma");
+    case "inside":
+      return t("keys.apiKeyInside");
+  }
+}
+
+function isWeight(value: number | string): boolean {
+  const weight = Number(value);
+  return value !== "" && Number.isInteger(weight) && weight >= 1 && weight <= 100;
+}

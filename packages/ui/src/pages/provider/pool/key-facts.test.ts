@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import type { Key } from "../../../api/openapi.ts";
+import {
+  countByStatus,
+  disabledTogether,
+  filterKeys,
+  firstBack,
+  isNeverSelected,
+  moved,
+  nameOf,
+  sharesOf,
+} from "./key-facts.ts";
+
+function aKey(parts: Partial<Key> = {}): Key {
+  return {
+    id: "key_a",
+    provider_id: "prv_a",
+    api_key: "sk-…9f2c",
+    label: "",
+    weight: 1,
+    enabled: true,
+    order: 0,
+    status: "available",
+    status_reason: null,
+    cooldown_until: null,
+    consecutive_failures: 0,
+    bound_sessions: 0,
+    stats: { requests: 0, successes: 0, failures: 0, last_used_at: null },
+    created_at: "2026-01-31T09:30:00.000Z",
+    updated_at: "2026-01-31T09:30:00.000Z",
+    ...parts,
+  };
+}
+
+const refused = { code: "authentication_failed", http_status: 401, message: null, at: "", wait: null } as const;
+
+it("calls a key by its label, and one without by its mask", () => {
+  expect([nameOf(aKey({ label: "Main" })), nameOf(aKey())]).toEqual(["Main", "sk-…9f2c"]);
+});
+
+describe("shares", () => {
+  it("are those of the specification's example", () => {
+    const keys = [3, 2, 1].map((weight) => aKey({ weight }));
+
+    expect(keys.map((key) => sharesOf(keys).now(key))).toEqual([1 / 2, 1 / 3, 1 / 6]);
+  });
+
+  it("are those of the keys that are available while one rests", () => {
+    const keys = [aKey({ weight: 3, status: "cooling_down" }), aKey({ weight: 2 }), aKey({ weight: 1 })];
+
+    expect(keys.map((key) => sharesOf(keys).now(key))).toEqual([undefined, 2 / 3, 1 / 3]);
+    expect(sharesOf(keys).whenBack(keys[0]!)).toBe(1 / 2);
+  });
+});
+
+it("finds keys by label and mask, of one status", () => {
+  const keys = [aKey({ label: "Production" }), aKey({ label: "Test", status: "disabled" }), aKey({ api_key: "$PROD" })];
+
+  expect(filterKeys(keys, { status: "all", search: " PROD " })).toEqual([keys[0], keys[2]]);
+  expect(filterKeys(keys, { status: "disabled", search: "" })).toEqual([keys[1]]);
+  expect(countByStatus(keys)).toEqual({ all: 3, available: 2, cooling_down: 0, disabled: 1, unresolved: 0 });
+});
+
+it("knows when the first cooling key is back", () => {
+  const late = aKey({ status: "cooling_down", cooldown_until: "2026-01-31T09:45:00.000Z" });
+  const soon = aKey({ status: "cooling_down", cooldown_until: "2026-01-31T09:31:00.000Z" });
+
+  expect([firstBack([late, soon]), firstBack([aKey()])]).toEqual([soon.cooldown_until, undefined]);
+});
+
+it("takes a key for never selected once the others have gone round twice", () => {
+  const idle = aKey();
+  const busy = (requests: number): Key => aKey({ stats: { ...idle.stats, requests } });
+
+  expect(isNeverSelected(idle, [idle, busy(3)])).toBe(false);
+  expect(isNeverSelected(idle, [idle, busy(4)])).toBe(true);
+});
+
+it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {
+  const byHand = { ...refused, code: "disabled_by_operator" } as const;
+  const keys = [
+    aKey({ id: "a", status: "disabled", status_reason: refused }),
+    aKey({ id: "b", status: "disabled", status_reason: refused }),
+    aKey({ id: "c", status: "disabled", status_reason: byHand }),
+    aKey({ id: "d", status: "disabled", status_reason: byHand }),
+  ];
+
+  expect(disabledTogether(keys)).toEqual([{ reason: "authentication_failed", ids: ["a", "b"] }]);
+});
+
+it("moves an id to a place, and no further than the ends", () => {
+  expect(moved(["a", "b", "c"], "c", 0)).toEqual(["c", "a", "b"]);
+  expect(moved(["a", "b", "c"], "a", 9)).toEqual(["b", "c", "a"]);
+});

@@ -1,0 +1,88 @@
+import type { Key } from "../../../api/openapi.ts";
+
+/** What a key is called: its label, else its masked value. */
+export function nameOf({ label, api_key: masked }: Pick<Key, "label" | "api_key">): string {
+  return label === "" ? masked : label;
+}
+
+/** How the turns are shared out. */
+export interface Shares {
+  /** 0 to 1 of the turns that are taken now; undefined for a key that takes none. */
+  readonly now: (key: Key) => number | undefined;
+  /** 0 to 1 of the turns once this key is available again. */
+  readonly whenBack: (key: Key) => number;
+}
+
+/** Shares follow the weights of the keys that are available now. @see contract §4 rule 1 */
+export function sharesOf(keys: readonly Key[]): Shares {
+  const total = keys.reduce((sum, key) => sum + (key.status === "available" ? key.weight : 0), 0);
+  return {
+    now: (key) => (key.status === "available" ? key.weight / total : undefined),
+    whenBack: ({ weight, status }) => weight / (status === "available" ? total : total + weight),
+  };
+}
+
+export type StatusFilter = "all" | Key["status"];
+
+export interface KeyFilter {
+  readonly status: StatusFilter;
+  readonly search: string;
+}
+
+export function filterKeys(keys: readonly Key[], { status, search }: KeyFilter): readonly Key[] {
+  const wanted = search.trim().toLowerCase();
+  if (status === "all" && wanted === "") return keys;
+  return keys.filter(
+    (key) =>
+      (status === "all" || key.status === status) && `${key.label} ${key.api_key}`.toLowerCase().includes(wanted),
+  );
+}
+
+export type StatusCounts = Readonly<Record<StatusFilter, number>>;
+
+export function countByStatus(keys: readonly Key[]): StatusCounts {
+  const counts = { all: keys.length, available: 0, cooling_down: 0, disabled: 0, unresolved: 0 };
+  for (const { status } of keys) counts[status] += 1;
+  return counts;
+}
+
+/** The moment at which the first cooling key is back. */
+export function firstBack(keys: readonly Key[]): string | undefined {
+  let first: string | undefined;
+  for (const { status, cooldown_until: until } of keys) {
+    if (status === "cooling_down" && until !== null && (first === undefined || until < first)) first = until;
+  }
+  return first;
+}
+
+/** Whether a key waits for its first turn while the others have gone round often enough to have passed it. */
+export function isNeverSelected(key: Key, keys: readonly Key[]): boolean {
+  if (key.status !== "available" || key.stats.requests > 0) return false;
+  const [turns, slots] = keys.reduce(
+    ([requests, weights], other) => [requests + other.stats.requests, weights + other.weight],
+    [0, 0],
+  );
+  return turns >= 2 * slots;
+}
+
+/** Keys that were disabled for one reason that is not a person's wish, most first. */
+export function disabledTogether(
+  keys: readonly Key[],
+): readonly { readonly reason: NonNullable<Key["status_reason"]>["code"]; readonly ids: readonly string[] }[] {
+  const groups = new Map<NonNullable<Key["status_reason"]>["code"], string[]>();
+  for (const { id, status, status_reason: reason } of keys) {
+    if (status !== "disabled" || !reason || reason.code === "disabled_by_operator") continue;
+    groups.set(reason.code, [...(groups.get(reason.code) ?? []), id]);
+  }
+  return [...groups]
+    .map(([reason, ids]) => ({ reason, ids }))
+    .filter(({ ids }) => ids.length > 1)
+    .sort((one, other) => other.ids.length - one.ids.length);
+}
+
+/** The ids with one of them moved to another place. */
+export function moved(ids: readonly string[], id: string, place: number): string[] {
+  const rest = ids.filter((other) => other !== id);
+  rest.splice(Math.max(0, Math.min(place, rest.length)), 0, id);
+  return rest;
+}

@@ -1,0 +1,109 @@
+import type { Settings, SettingsPatch } from "../../api/openapi.ts";
+
+/** Empty stands for the default. */
+type Amount = number | string;
+
+/** The settings as a person enters them: times in seconds, sizes in MiB. */
+export interface SettingsValues {
+  readonly cooldownBase: Amount;
+  readonly cooldownCap: Amount;
+  readonly scopeModel: boolean;
+  readonly affinityEnabled: boolean;
+  readonly affinityIdle: Amount;
+  readonly retry: Amount;
+  readonly timeoutConnect: Amount;
+  readonly timeoutHeaders: Amount;
+  readonly timeoutIdle: Amount;
+  readonly maxBody: Amount;
+}
+
+type AmountField = Exclude<keyof SettingsValues, "scopeModel" | "affinityEnabled">;
+
+const mebibyte = 1_048_576;
+const day = 86_400;
+
+/** What the API takes, in the units of the form. */
+const ranges: Readonly<Record<AmountField, readonly [min: number, max: number]>> = {
+  cooldownBase: [0.1, day],
+  cooldownCap: [0.1, day],
+  affinityIdle: [0.01, 30 * day],
+  retry: [0, 10],
+  timeoutConnect: [0.01, day],
+  timeoutHeaders: [0.01, day],
+  timeoutIdle: [0.01, day],
+  maxBody: [0.001, 1_024],
+};
+
+const fieldsByPath: Readonly<Record<string, keyof SettingsValues>> = {
+  "settings.cooldown.base_ms": "cooldownBase",
+  "settings.cooldown.cap_ms": "cooldownCap",
+  "settings.cooldown.scope": "scopeModel",
+  "settings.affinity.enabled": "affinityEnabled",
+  "settings.affinity.idle_ttl_ms": "affinityIdle",
+  "settings.retry.provider_errors": "retry",
+  "settings.timeouts.connect_ms": "timeoutConnect",
+  "settings.timeouts.headers_ms": "timeoutHeaders",
+  "settings.timeouts.idle_ms": "timeoutIdle",
+  "settings.max_body_bytes": "maxBody",
+};
+
+/** The field beside which an error of the API belongs. */
+export function fieldOfPath(path: string): string {
+  return fieldsByPath[path] ?? path;
+}
+
+export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body_bytes }: Settings): SettingsValues {
+  return {
+    cooldownBase: cooldown.base_ms / 1_000,
+    cooldownCap: cooldown.cap_ms / 1_000,
+    scopeModel: cooldown.scope === "model",
+    affinityEnabled: affinity.enabled,
+    affinityIdle: affinity.idle_ttl_ms / 1_000,
+    retry: retry.provider_errors,
+    timeoutConnect: timeouts.connect_ms / 1_000,
+    timeoutHeaders: timeouts.headers_ms / 1_000,
+    timeoutIdle: timeouts.idle_ms / 1_000,
+    maxBody: Math.round((max_body_bytes / mebibyte) * 1_000) / 1_000,
+  };
+}
+
+/** @returns what the API takes: null brings a default back */
+export function settingsPatchOf(values: SettingsValues): SettingsPatch {
+  return {
+    cooldown: {
+      base_ms: scaled(values.cooldownBase, 1_000),
+      cap_ms: scaled(values.cooldownCap, 1_000),
+      scope: values.scopeModel ? "model" : "key",
+    },
+    affinity: { enabled: values.affinityEnabled, idle_ttl_ms: scaled(values.affinityIdle, 1_000) },
+    retry: { provider_errors: scaled(values.retry, 1) },
+    timeouts: {
+      connect_ms: scaled(values.timeoutConnect, 1_000),
+      headers_ms: scaled(values.timeoutHeaders, 1_000),
+      idle_ms: scaled(values.timeoutIdle, 1_000),
+    },
+    max_body_bytes: scaled(values.maxBody, mebibyte),
+  };
+}
+
+function scaled(amount: Amount, unit: number): number | null {
+  return amount === "" ? null : Math.round(Number(amount) * unit);
+}
+
+export interface RangeFault {
+  readonly field: AmountField;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The amounts that are outside of what may be entered. The longest rest is at least as long as the first. */
+export function rangeFaults(values: SettingsValues): readonly RangeFault[] {
+  const fields = Object.keys(ranges) as AmountField[];
+  return fields.flatMap((field) => {
+    const [least, max] = ranges[field];
+    const isCap = field === "cooldownCap" && values.cooldownBase !== "";
+    const min = isCap ? Math.max(least, Number(values.cooldownBase)) : least;
+    const amount = values[field];
+    return amount === "" || (Number(amount) >= min && Number(amount) <= max) ? [] : [{ field, min, max }];
+  });
+}
