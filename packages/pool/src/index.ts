@@ -72,5 +72,5 @@ export {
   objectsShown,
 } from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
-export { readUsage, tellsUsage, type Usage } from "./providers/usage.ts";
+export { readUsage, type Usage } from "./providers/usage.ts";
 export { type Conversation, conversationOf } from "./providers/conversation.ts";

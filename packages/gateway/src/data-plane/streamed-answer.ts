@@ -140,7 +140,8 @@ export class StreamedAnswer implements UpstreamAnswer {
 
   /** Lets the body be searched for what it cost; before anything else is asked of it. */
   meterUsage(): void {
-    if (this.#mayHaveBody() && mayTellUsage(this.header("content-type"))) this.#meter = new UsageMeter();
+    const contentType = this.header("content-type");
+    if (this.#mayHaveBody() && mayTellUsage(contentType)) this.#meter = new UsageMeter(contentType);
   }
 
   /** What the answer cost as far as it has told; for a body that was metered. */

@@ -105,4 +105,20 @@ describe("the meter", () => {
       expect(meter.read()).toMatchObject({ inputTokens: 25, outputTokens: 15 });
     }
   });
+
+  it("finds what stands far from the end, and of a stream whatever is in the last 32 KB", () => {
+    const usage = `{"usage":{"prompt_tokens":1,"completion_tokens":2},"text":"`;
+
+    for (const [type, size] of [
+      ["application/json", 127_000],
+      ["text/event-stream", 32_000],
+    ] as const) {
+      const meter = new UsageMeter(type);
+      meter.push(Buffer.alloc(size * 3, "x"));
+      meter.push(Buffer.from(usage));
+      for (let at = 0; at < size; at += 1_000) meter.push(Buffer.alloc(1_000, "x"));
+
+      expect(meter.read()).toMatchObject({ inputTokens: 1, outputTokens: 2 });
+    }
+  });
 });

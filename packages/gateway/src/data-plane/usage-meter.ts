@@ -1,7 +1,8 @@
-import { readUsage, tellsUsage, type Usage } from "@keywheel/pool";
+import { readUsage, type Usage } from "@keywheel/pool";
 
-/** Of the end of a body this much is held, and up to twice as much. */
+/** Of the end of a body this much is held, and up to twice as much. A stream tells it in its last events. */
 const heldBytes = 128 * 1024;
+const heldOfStream = 32 * 1024;
 /** With nearly everybody, usage stands within this much of the end; only if not is all that is held searched. */
 const usualBytes = 8 * 1024;
 /** The first event of a stream lies within this. */
@@ -24,6 +25,11 @@ export class UsageMeter {
   #older: Uint8Array[] = [];
   #newer: Uint8Array[] = [];
   #newerBytes = 0;
+  readonly #heldBytes: number;
+
+  constructor(contentType?: string) {
+    this.#heldBytes = /^text\/event-stream/i.test(contentType ?? "") ? heldOfStream : heldBytes;
+  }
 
   /** Takes the next bytes of the body, content encoding undone; they must not be written to afterwards. */
   push(chunk: Uint8Array): void {
@@ -31,7 +37,7 @@ export class UsageMeter {
       this.#head.push(chunk);
       this.#headBytes += chunk.length;
     }
-    if (this.#newerBytes >= heldBytes) {
+    if (this.#newerBytes >= this.#heldBytes) {
       this.#older = this.#newer;
       this.#newer = [];
       this.#newerBytes = 0;
@@ -42,17 +48,27 @@ export class UsageMeter {
 
   /** What was told so far; undefined if nothing was. */
   read(): Usage | undefined {
-    const chunks = [...this.#older, ...this.#newer];
+    const chunks = this.#older.length === 0 ? this.#newer : [...this.#older, ...this.#newer];
+    const head = (): string => toText(Buffer.concat(this.#head).subarray(0, headBytes));
     const usual = endOf(chunks, usualBytes);
-    const tail = tellsUsage(usual) ? usual : endOf(chunks, Infinity);
-    return readUsage(tail, toText(Buffer.concat(this.#head).subarray(0, headBytes)));
+    const found = readUsage(toText(usual), head);
+    if (found !== undefined || usual.length < usualBytes) return found;
+    const held = Buffer.concat(chunks);
+    // Most of those that have none end here: bytes are searched faster than text, and quickest for a rare letter.
+    return held.includes("usage") ? readUsage(toText(held), head) : undefined;
   }
 }
 
-function endOf(chunks: readonly Uint8Array[], bytes: number): string {
+/** The last pieces that make up so many bytes. */
+function endOf(chunks: readonly Uint8Array[], bytes: number): Buffer {
   let from = chunks.length;
   for (let left = bytes; from > 0 && left > 0; from--) left -= chunks[from - 1]?.length ?? 0;
-  return toText(Buffer.concat(chunks.slice(from)));
+  const joined = from === chunks.length - 1 ? asBuffer(chunks[from]) : Buffer.concat(chunks.slice(from));
+  return joined.subarray(Math.max(0, joined.length - bytes));
+}
+
+function asBuffer(chunk: Uint8Array | undefined): Buffer {
+  return chunk === undefined ? Buffer.alloc(0) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /** Latin-1: only names and numbers matter, and it is the quickest. */

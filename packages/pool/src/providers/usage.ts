@@ -24,52 +24,47 @@ const mostCandidates = 16;
  * wrote. Bytes may be read as Latin-1: only numbers are taken.
  *
  * @param tail the end of the body, or all of it
- * @param head the beginning of a stream whose end is `tail`: Anthropic tells its input there
+ * @param head gives the beginning of a stream whose end is `tail`, where Anthropic tells its input; asked only if it matters
  * @returns undefined if none is told, or its numbers are none
  * @see reference "Usage fields"
  */
-export function readUsage(tail: string, head: string = tail): Usage | undefined {
+export function readUsage(tail: string, head: () => string = () => tail): Usage | undefined {
   const last = lastUsage(tail);
-  if (last === undefined && head === tail) return undefined;
-  return normalise({ ...startOfMessage(head), ...withoutNulls(last) });
+  if (last !== undefined && !mayBeAnthropic(last.object)) return last.usage;
+  const start = startOfMessage(head());
+  return start === undefined ? last?.usage : normalise({ ...start, ...withoutNulls(last?.object) });
 }
 
-/** Whether the text tells a usage whose closing brace is in it. */
-export function tellsUsage(tail: string): boolean {
-  return lastUsage(tail) !== undefined;
+interface Found {
+  readonly object: JsonObject;
+  readonly usage: Usage;
 }
 
-const fields = ['"usageMetadata"', '"usage_metadata"', '"usage"'] as const;
+/** All keys under which usage stands begin so. */
+const usageMark = '"usage';
+const keyRest = /^(?:Metadata|_metadata)?"\s{0,8}:\s{0,8}\{/;
+const longestKey = 40;
 
-function lastUsage(text: string): JsonObject | undefined {
-  for (const field of fields) {
-    const found = lastObject(text, field);
-    if (found !== undefined) return found;
+/** The last object under such a key that can be read; null and cut ones are passed over. */
+function lastUsage(text: string): Found | undefined {
+  let at = text.length;
+  for (let candidate = 0; candidate < mostCandidates && at > 0; candidate++) {
+    at = text.lastIndexOf(usageMark, at - 1);
+    if (at === -1) break;
+    const from = at + usageMark.length;
+    const key = keyRest.exec(text.slice(from, from + longestKey));
+    const object = key === null ? undefined : objectAt(text, from + key[0].length - 1);
+    const usage = object && normalise(object);
+    if (object !== undefined && usage !== undefined) return { object, usage };
   }
   return ollamaCounts(text);
 }
 
-/** The last object that stands under this key and can be read; null and cut ones are passed over. */
-function lastObject(text: string, field: string): JsonObject | undefined {
-  let at = text.length;
-  for (let candidate = 0; candidate < mostCandidates; candidate++) {
-    at = at === 0 ? -1 : text.lastIndexOf(field, at - 1);
-    if (at === -1) return undefined;
-    const object = objectAfter(text, at + field.length);
-    if (object !== undefined && normalise(object) !== undefined) return object;
-  }
-  return undefined;
+function mayBeAnthropic(usage: JsonObject): boolean {
+  return usage["output_tokens"] !== undefined && usage["input_tokens_details"] === undefined;
 }
 
-function firstObject(text: string, field: string, from: number): JsonObject | undefined {
-  const at = text.indexOf(field, from);
-  return at === -1 ? undefined : objectAfter(text, at + field.length);
-}
-
-function objectAfter(text: string, from: number): JsonObject | undefined {
-  const start = /^\s*:\s*\{/.exec(text.slice(from, from + 16));
-  if (start === null) return undefined;
-  const open = from + start[0].length - 1;
+function objectAt(text: string, open: number): JsonObject | undefined {
   const close = closingBrace(text, open);
   return close === undefined ? undefined : parsed(text.slice(open, close + 1));
 }
@@ -109,21 +104,27 @@ function parsed(text: string): JsonObject | undefined {
 /** Anthropic's stream tells the input side first; what its later events tell wins. */
 function startOfMessage(head: string): JsonObject | undefined {
   const at = head.indexOf('"message_start"');
-  return at === -1 ? undefined : withoutNulls(firstObject(head, '"usage"', at));
+  const mark = at === -1 ? -1 : head.indexOf(usageMark, at);
+  if (mark === -1) return undefined;
+  const from = mark + usageMark.length;
+  const key = keyRest.exec(head.slice(from, from + longestKey));
+  return key === null ? undefined : withoutNulls(objectAt(head, from + key[0].length - 1));
 }
 
 function withoutNulls(object: JsonObject | undefined): JsonObject {
   return Object.fromEntries(Object.entries(object ?? {}).filter(([, value]) => value !== null));
 }
 
-/** Ollama's own API has no object for it: two fields of the last line, or of the only one. */
-function ollamaCounts(text: string): JsonObject | undefined {
-  const input = lastCount(text, "prompt_eval_count");
-  const output = lastCount(text, "eval_count");
-  return input === undefined && output === undefined
-    ? undefined
-    : { input_tokens: input ?? 0, output_tokens: output ?? 0 };
+/** Ollama's own API has no object for it: two fields near the end of the last line, or of the only one. */
+function ollamaCounts(text: string): Found | undefined {
+  const end = text.slice(-longestEnd);
+  const [input, output] = [lastCount(end, "prompt_eval_count"), lastCount(end, "eval_count")];
+  if (input === undefined && output === undefined) return undefined;
+  const object = { prompt_tokens: input ?? 0, completion_tokens: output ?? 0 };
+  return { object, usage: counted({ input: object.prompt_tokens, output: object.completion_tokens }) };
 }
+
+const longestEnd = 1_024;
 
 function lastCount(text: string, name: string): number | undefined {
   const at = text.lastIndexOf(`"${name}"`);
