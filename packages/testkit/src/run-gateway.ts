@@ -319,10 +319,10 @@ function program(): { node: string; args: readonly string[] } {
   const node = existsSync(ownNode) ? ownNode : process.execPath;
   if (process.env.KEYWHEEL_TEST_SOURCES !== undefined) {
     const source = join(root, "packages", "gateway", "src", "cli", "main.ts");
-    return { node, args: ["--conditions=source", "--no-warnings", source] };
+    return { node, args: ["--conditions=source", "--no-warnings", "--", source] };
   }
   if (!existsSync(builtProgram)) throw new Error(`There is no ${builtProgram}: run \`npm run build\` first.`);
-  return { node, args: [builtProgram] };
+  return { node, args: ["--", builtProgram] };
 }
 
 function readJson(file: string): unknown {
