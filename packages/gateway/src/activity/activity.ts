@@ -1,4 +1,4 @@
-import type { Clock } from "@keywheel/pool";
+import { type Clock, isKeywheelError } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import type { RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
 import { type LoggedRequest, RequestLog, type RequestPage, seqOf } from "./request-log.ts";
@@ -25,6 +25,8 @@ const requestsKeptMs = 7 * 86_400_000;
 const hoursKeptMs = 400 * 86_400_000;
 export const minutesKeptMs = 2 * 86_400_000;
 
+const mostRefusals = 5;
+
 /** In one transaction: what a refusal has to wait for before its retry must be short. */
 const requestsAtOnce = 500;
 const sumsAtOnce = 1_000;
@@ -40,6 +42,8 @@ export class Activity {
   readonly #usage: UsageBook;
   #running: Promise<boolean> | undefined;
   #isInTrouble = false;
+  /** How often in a row the same was refused. */
+  #refusals = 0;
 
   constructor(deps: ActivityDeps) {
     this.#deps = deps;
@@ -106,14 +110,23 @@ export class Activity {
       if (requests.length + usage.length + totals.length === 0) return true;
       try {
         await this.#deps.store.saveActivity({ requests, usage, totals });
+        this.#tell(undefined);
       } catch (error) {
-        this.#usage.giveBack(usage, totals);
         this.#tell(error);
-        return false;
+        if (this.#isWorthKeeping(error)) {
+          this.#usage.giveBack(usage, totals);
+          return false;
+        }
       }
+      this.#refusals = 0;
       this.#log.written(requests);
-      this.#tell(undefined);
     }
+  }
+
+  /** What the database takes for wrong, and not for untimely, is let go of in the end: it must not hold up all that follows. */
+  #isWorthKeeping(error: unknown): boolean {
+    if (isKeywheelError(error) && error.code === "store_unavailable") return true;
+    return ++this.#refusals < mostRefusals;
   }
 
   #tell(error: unknown): void {

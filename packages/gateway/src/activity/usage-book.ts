@@ -21,6 +21,8 @@ export const otherModels = "other";
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;
 const longestModel = 128;
+// oxlint-disable-next-line no-control-regex -- these are what is meant
+const unprintable = /[\u0000-\u001f\u007f]/g;
 
 /**
  * What requests used since it was last written down: by hour, provider, key, token and model, and by minute and provider.
@@ -125,7 +127,8 @@ export class UsageBook {
     const known = this.#models.get(model);
     if (known !== undefined) return known;
     if (this.#models.size >= this.#mostModels) return otherModels;
-    const shown = this.#options.redact(model).slice(0, longestModel);
+    // Not every database takes every character, and no model has such a name.
+    const shown = this.#options.redact(model).slice(0, longestModel).replace(unprintable, "?");
     this.#models.set(model, shown);
     return shown;
   }
