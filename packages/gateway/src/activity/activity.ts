@@ -28,7 +28,7 @@ export const minutesKeptMs = 2 * 86_400_000;
 const mostRefusals = 5;
 
 /** In one transaction: what a refusal has to wait for before its retry must be short. */
-const requestsAtOnce = 500;
+const requestsAtOnce = 250;
 const sumsAtOnce = 1_000;
 
 /**
