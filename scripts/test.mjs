@@ -1,4 +1,5 @@
 // Everything, from cheap to dear. Runs on whatever Node the machine has, 18 and up, with nothing installed.
+import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
@@ -13,6 +14,7 @@ try {
   faults.push(...(await runChecks(allChecks)));
   add(await runTests("unit"));
   await ensureBuilt();
+  await ensureBrowser();
   add(await runTests("program"));
 } catch (error) {
   faults.push(error instanceof Error ? error.message : String(error));

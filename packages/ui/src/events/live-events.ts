@@ -51,7 +51,7 @@ export class LiveEvents {
   /** May be called while it runs. */
   start(): void {
     if (this.#source || this.#timer) return;
-    this.#open(false);
+    this.#open();
   }
 
   stop(): void {
@@ -74,14 +74,13 @@ export class LiveEvents {
     return () => this.#stateListeners.delete(listener);
   };
 
-  #open(isReopened: boolean): void {
+  #open(): void {
     const source = new EventSource("/api/events");
     this.#source = source;
-    source.addEventListener("open", () => {
-      this.#setState("live");
-      if (isReopened) this.#onResync();
-      isReopened = false;
-    });
+    source.addEventListener("open", () => this.#setState("live"));
+    // What happened between the loading of the page, or the end of the connection before, and now was told to nobody. When
+    // the browser reconnects by itself, it names the event it saw last, and what was missed comes first.
+    source.addEventListener("open", this.#onResync, { once: true });
     source.addEventListener("resync", () => this.#onResync());
     for (const type of eventTypes)
       source.addEventListener(type, (message: MessageEvent<string>) => this.#tell(message));
@@ -92,7 +91,7 @@ export class LiveEvents {
       this.#source = undefined;
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
-        this.#open(true);
+        this.#open();
       }, reopenAfterMs);
       this.#onResync();
     });

@@ -5,21 +5,24 @@ import { queryKeys } from "../api/query-keys.ts";
 import type { GatewayEvent } from "./live-events.ts";
 import { outdatedBy } from "./outdated.ts";
 
+/** One request makes several events, which come together. */
+const firstMs = 40;
 /** Changes are to be seen within a second; a busy pool makes hundreds of events in that time. */
-const collectMs = 250;
+const collectMs = 300;
 /** Up to here the whole list is asked for: one call, whatever changed. */
 const shortList = 200;
 /** In a longer list, so many changed keys are asked for one by one; more, and the list is, but seldom. */
 const mostSingleKeys = 25;
 const longListEveryMs = 3_000;
 
-/** Asks anew for what events made out of date: at most four times a second, and only for what a page shows. */
+/** Asks anew for what events made out of date: at most some three times a second, and only for what a page shows. */
 export class Refresher {
   readonly #client: QueryClient;
   readonly #queries = new Map<string, readonly string[]>();
   readonly #keys = new Map<string, Set<string>>();
   readonly #listAskedAt = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #flushedAt = 0;
 
   constructor(client: QueryClient) {
     this.#client = client;
@@ -52,10 +55,14 @@ export class Refresher {
   }
 
   #schedule(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#flush();
-    }, collectMs);
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#flushedAt = Date.now();
+        this.#flush();
+      },
+      Math.max(firstMs, this.#flushedAt + collectMs - Date.now()),
+    );
   }
 
   #flush(): void {

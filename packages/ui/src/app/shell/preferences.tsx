@@ -1,14 +1,6 @@
 import { ActionIcon, Menu, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import {
-  IconCheck,
-  IconDeviceDesktop,
-  IconLanguage,
-  IconLogout,
-  IconMoon,
-  IconSettings2,
-  IconSun,
-} from "@tabler/icons-react";
+import { IconDeviceDesktop, IconLogout, IconMoon, IconSettings2, IconSun } from "@tabler/icons-react";
 import { use, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
@@ -37,33 +29,22 @@ export function Preferences({ canSignOut = true }: { readonly canSignOut?: boole
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{t("shell.language")}</Menu.Label>
-        {languages.map((language) => (
-          <Menu.Item
-            key={language}
-            lang={language}
-            role="menuitemradio"
-            aria-checked={i18n.language === language}
-            leftSection={<IconLanguage size={16} />}
-            rightSection={i18n.language === language ? <IconCheck size={16} /> : undefined}
-            onClick={() => chooseLanguage(language)}
-          >
-            {languageNames[language]}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup value={i18n.language} onChange={(value) => chooseLanguage(languageOf(value))}>
+          {languages.map((language) => (
+            <Menu.RadioItem key={language} value={language} lang={language}>
+              {languageNames[language]}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Label>{t("shell.colorScheme")}</Menu.Label>
-        {schemes.map(([scheme, label, icon]) => (
-          <Menu.Item
-            key={scheme}
-            role="menuitemradio"
-            aria-checked={colorScheme === scheme}
-            leftSection={icon}
-            rightSection={colorScheme === scheme ? <IconCheck size={16} /> : undefined}
-            onClick={() => setColorScheme(scheme)}
-          >
-            {label}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup value={colorScheme} onChange={(value) => setColorScheme(schemeOf(value))}>
+          {schemes.map(([scheme, label, icon]) => (
+            <Menu.RadioItem key={scheme} value={scheme} rightSection={icon}>
+              {label}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
         {canSignOut && (
           <>
             <Menu.Divider />
@@ -75,6 +56,14 @@ export function Preferences({ canSignOut = true }: { readonly canSignOut?: boole
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+function languageOf(value: string): Language {
+  return languages.find((language) => language === value) ?? "en";
+}
+
+function schemeOf(value: string): MantineColorScheme {
+  return value === "light" || value === "dark" ? value : "auto";
 }
 
 function useSignOut(): () => void {

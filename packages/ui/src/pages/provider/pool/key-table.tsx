@@ -147,7 +147,11 @@ function ReorderContext({ keys, deeds, children }: ReorderContextProps): ReactNo
         screenReaderInstructions: { draggable: "" },
         announcements: {
           onDragStart: ({ active }) => t("keys.movedLifted", words(active.id, undefined)),
-          onDragOver: ({ active, over }) => t("keys.movedOver", words(active.id, over?.id)),
+          // Over itself is where it is right after it was lifted.
+          onDragOver: ({ active, over }) =>
+            active.id === over?.id
+              ? t("keys.movedLifted", words(active.id, undefined))
+              : t("keys.movedOver", words(active.id, over?.id)),
           onDragEnd: ({ active, over }) => t("keys.moved", words(active.id, over?.id)),
           onDragCancel: ({ active }) => t("keys.movedCancelled", { name: words(active.id, undefined).name }),
         },

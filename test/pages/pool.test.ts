@@ -1,0 +1,294 @@
+import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually, fakeKey, poolOf } from "../pooled-provider.ts";
+import { expectAccessible, launchBrowser, openSignedIn } from "./browser.ts";
+
+let gateway: RunningGateway;
+let browser: Browser;
+beforeAll(async () => {
+  [gateway, browser] = await Promise.all([runGateway({ env: { POOL_KEY_SET: fakeKey(900, 0) } }), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway[Symbol.asyncDispose]();
+});
+
+/** The row of a key, by a part of what stands in it. */
+function rowOf(page: Page, name: string): Locator {
+  return page.getByRole("row").filter({ hasText: name });
+}
+
+function pathOf(slug: string): string {
+  return `/settings/providers/${slug}`;
+}
+
+async function labelsInOrder(page: Page): Promise<string[]> {
+  const rows = await page.getByRole("row").all();
+  const placed = await Promise.all(
+    rows.slice(1).map(async (row) => ({
+      index: Number(await row.getAttribute("aria-rowindex")),
+      label: (await row.getByRole("checkbox").first().getAttribute("aria-label")) ?? "",
+    })),
+  );
+  return placed.sort((one, other) => one.index - other.index).map(({ label }) => label.replace("Select ", ""));
+}
+
+describe("the how-to of the specification", () => {
+  it.each([
+    {
+      language: "en",
+      words: {
+        add: "Add Key",
+        key: "API Key",
+        label: "Label",
+        weight: "Weight",
+        confirm: "Confirm",
+        remove: "Delete Test Key",
+        removing: "Delete",
+        enabled: "Enabled: Test Key",
+        weightOf: "Weight of Test Key",
+        disabled: "Disabled",
+      },
+    },
+    {
+      language: "ko",
+      words: {
+        add: "키 추가",
+        key: "API 키",
+        label: "레이블",
+        weight: "가중치",
+        confirm: "확인",
+        remove: "Test Key 삭제",
+        removing: "삭제",
+        enabled: "활성화: Test Key",
+        weightOf: "Test Key의 가중치",
+        disabled: "비활성화됨",
+      },
+    },
+  ] as const)("adds, weighs, switches and deletes a key in $language", async ({ language, words }) => {
+    await using pool = await poolOf(gateway, { keys: [] });
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug), { language });
+    const { page } = session;
+
+    await page.getByRole("button", { name: words.add }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(words.key).fill("sk-test-how-to-0123456789");
+    await dialog.getByLabel(words.label).fill("Test Key");
+    await dialog.getByLabel(words.weight).fill("3");
+    await dialog.getByRole("button", { name: words.confirm }).click();
+    await rowOf(page, "Test Key").waitFor();
+    expect(await gateway.keys(pool.record)).toMatchObject([{ label: "Test Key", weight: 3, enabled: true }]);
+
+    await page.getByLabel(words.weightOf).fill("7");
+    await page.getByLabel(words.weightOf).press("Enter");
+    await eventually(
+      () => gateway.keys(pool.record),
+      ([key]) => key?.weight === 7,
+      { what: "the weight" },
+    );
+
+    await page.getByRole("switch", { name: words.enabled }).click({ force: true });
+    await rowOf(page, "Test Key").getByText(words.disabled, { exact: true }).waitFor();
+    expect(await gateway.keys(pool.record)).toMatchObject([{ enabled: false, weight: 7 }]);
+
+    await page.getByRole("button", { name: words.remove }).click();
+    await page.getByRole("dialog").getByRole("button", { name: words.removing, exact: true }).click();
+    await eventually(
+      () => gateway.keys(pool.record),
+      (keys) => keys.length === 0,
+      { what: "the key to be gone" },
+    );
+  });
+});
+
+describe("adding a key", () => {
+  it("says beside the fields what is wrong, and keeps what was typed", async () => {
+    await using pool = await poolOf(gateway);
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+    await page.getByRole("button", { name: "Add Key" }).click();
+    const dialog = page.getByRole("dialog");
+
+    await dialog.getByLabel("API Key").fill(pool.valueOf("A"));
+    await dialog.getByLabel("Weight").fill("0");
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await dialog.getByText("Enter 1 to 100.").waitFor();
+    await dialog.getByLabel("Weight").fill("2");
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await dialog.getByText("This provider already holds this key.").waitFor();
+
+    expect(await dialog.getByLabel("API Key").inputValue()).toBe(pool.valueOf("A"));
+    await expectAccessible(page);
+  });
+
+  it("tells while $NAME is typed whether the variable is set", async () => {
+    await using pool = await poolOf(gateway);
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+    await page.getByRole("button", { name: "Add Key" }).click();
+    const field = page.getByRole("dialog").getByLabel("API Key");
+
+    await field.fill("$POOL_KEY_sET");
+    await page.getByText("$POOL_KEY_sET is not set in the gateway's environment. Case counts.").waitFor();
+    await field.fill("$POOL_KEY_SET");
+    await page.getByText("$POOL_KEY_SET is set.").waitFor();
+
+    expect(await page.content()).not.toContain(fakeKey(900, 0));
+  });
+
+  it("closes with Escape, and adds nothing", async () => {
+    await using pool = await poolOf(gateway);
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+    await page.getByRole("button", { name: "Add Key" }).click();
+    await page.getByRole("dialog").getByLabel("API Key").fill("sk-test-escaped-0123456789");
+
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+
+    expect(await gateway.keys(pool.record)).toHaveLength(2);
+  });
+});
+
+it("imports a pasted list: shows what it understood, adds it, reports the rest", async () => {
+  await using pool = await poolOf(gateway, { weights: [1] });
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+  await page.getByRole("button", { name: "Import keys" }).click();
+  const dialog = page.getByRole("dialog");
+
+  await dialog.getByLabel("Keys").fill(`sk-test-import-01234567,Imported,4\n${pool.valueOf("A")}\nnot a key`);
+  await dialog.getByRole("button", { name: "Check the list" }).click();
+  await dialog.getByText("1 key will be added").waitFor();
+  await dialog.getByText("1 duplicate · 1 refused").waitFor();
+  expect(await gateway.keys(pool.record)).toHaveLength(1);
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await rowOf(page, "Imported").waitFor();
+
+  expect(await gateway.keys(pool.record)).toMatchObject([{}, { label: "Imported", weight: 4 }]);
+});
+
+describe("what happens to keys", () => {
+  it("is seen within a second: a cooldown with its countdown and where its length comes from", async () => {
+    await using pool = await poolOf(gateway, { faultsAreExpected: true });
+    pool.provider
+      .on({ key: pool.valueOf("A") })
+      .always(openAiError(429, { message: "Rate limit reached", type: "requests", code: "rate_limit_exceeded" }));
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+    await rowOf(page, "Available").first().waitFor();
+
+    // Looked for in the page itself: from outside, one asks at most twice a second.
+    const seenAt = page.evaluate<number>(
+      `new Promise((seen) => {
+        const look = () => {
+          if (/back in [01]:/.test(document.body.innerText)) seen(Date.now());
+          else requestAnimationFrame(look);
+        };
+        look();
+      })`,
+    );
+    await (await pool.send()).arrayBuffer();
+    const sentAt = Date.now();
+
+    expect((await seenAt) - sentAt).toBeLessThan(1_000);
+    await rowOf(page, "Cooling down").getByText("1 min: step 1 of the ladder, after the first failure").waitFor();
+    await expectAccessible(page);
+  });
+
+  it("tells of keys that the provider refused, and brings all back with one button", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1, 1], faultsAreExpected: true });
+    const error = { message: "Incorrect API key provided", type: "invalid_request_error", code: "invalid_api_key" };
+    for (const letter of ["A", "B"]) pool.provider.on({ key: pool.valueOf(letter) }).always(openAiError(401, error));
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+
+    await (await pool.send()).arrayBuffer();
+    await page.getByText("2 keys were disabled: Authentication failed").waitFor();
+    await rowOf(page, "Incorrect API key provided").first().waitFor();
+    await page.getByRole("button", { name: "Enable all 2 again" }).click();
+    await page.getByText("2 keys were disabled: Authentication failed").waitFor({ state: "detached" });
+
+    expect((await gateway.keys(pool.record)).map(({ enabled }) => enabled)).toEqual([true, true, true]);
+  });
+
+  it("moves the wheel: the next turn is the next key's", async () => {
+    await using pool = await poolOf(gateway, { weights: [2, 1] });
+    await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+    const { page } = session;
+    await page.getByRole("img", { name: "Wheel of 3 slots. Next: A." }).waitFor();
+
+    const turns = await pool.turns(2);
+    await page.getByRole("img", { name: "Wheel of 3 slots. Next: B." }).waitFor();
+
+    expect(turns).toBe("AA");
+  });
+});
+
+it("reorders by keyboard: Space lifts, arrows move, Space drops", async () => {
+  await using pool = await poolOf(gateway, { weights: [1, 1, 1] });
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+  await rowOf(page, "Available").first().waitFor();
+
+  await page.getByRole("button", { name: "Move C." }).focus();
+  await page.keyboard.press("Space");
+  await page.getByText("C is lifted. It is at place 3 of 3.").waitFor({ state: "attached" });
+  await page.keyboard.press("ArrowUp");
+  await page.getByText("C is over place 2 of 3.").waitFor({ state: "attached" });
+  await page.keyboard.press("ArrowUp");
+  await page.getByText("C is over place 1 of 3.").waitFor({ state: "attached" });
+  await page.keyboard.press("Space");
+  await eventually(
+    () => gateway.keys(pool.record),
+    ([key]) => key?.label === "C",
+    { what: "C to be the first" },
+  );
+
+  expect(await labelsInOrder(page)).toEqual(["C", "A", "B"]);
+});
+
+it("tests a key, and says what came of it", async () => {
+  await using pool = await poolOf(gateway, { weights: [1] });
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+
+  await session.page.getByRole("button", { name: "Test A" }).click();
+
+  await session.page.getByText("Works: the provider took the key").waitFor();
+  expect(await pool.key("A")).toMatchObject({ status: "available" });
+});
+
+it("works with 10,000 keys: draws a few, finds one, disables many", { timeout: 60_000 }, async () => {
+  await using pool = await poolOf(gateway, { keys: [] });
+  const text = Array.from({ length: 10_000 }, (_, at) => `sk-test-many-${String(at).padStart(8, "0")},Key ${at},1`);
+  await gateway.api("POST", `/providers/${pool.record.id}/keys/import`, { text: text.join("\n") });
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+
+  await page.getByRole("checkbox", { name: "Select Key 0", exact: true }).waitFor();
+  expect(await page.getByRole("row").count()).toBeLessThan(60);
+  await page.getByLabel("Search keys").fill("Key 123");
+  await page.getByRole("checkbox", { name: "Select Key 1230", exact: true }).waitFor();
+  await page.getByRole("checkbox", { name: "Select all 11 keys shown" }).click();
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await page.getByText("11 keys changed").waitFor();
+
+  const keys = await gateway.keys(pool.record);
+  expect(keys.filter(({ enabled }) => !enabled)).toHaveLength(11);
+});
+
+it.each([
+  { language: "en", scheme: "dark", width: 1280 },
+  { language: "en", scheme: "light", width: 390 },
+  { language: "ko", scheme: "light", width: 1280 },
+  { language: "ko", scheme: "dark", width: 390 },
+] as const)("is accessible in all its parts: $language, $scheme, $width px", async (look) => {
+  await using pool = await poolOf(gateway, { weights: [3, 2, 1] });
+  for (const part of ["pool", "connect", "settings"]) {
+    await using session = await openSignedIn(browser, gateway, `${pathOf(pool.record.slug)}?part=${part}`, look);
+    await session.page.getByRole("heading", { level: 2 }).first().waitFor();
+    await expectAccessible(session.page);
+  }
+});

@@ -1,0 +1,166 @@
+import { runGateway, type RunningGateway } from "@keywheel/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { eventually } from "../pooled-provider.ts";
+import { expectAccessible, launchBrowser, openSignedIn } from "./browser.ts";
+
+interface Provider {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly base_url: string;
+  readonly api_key: string | null;
+  readonly settings: { readonly cooldown: { readonly base_ms: number; readonly cap_ms: number } };
+}
+
+let gateway: RunningGateway;
+let browser: Browser;
+beforeAll(async () => {
+  [gateway, browser] = await Promise.all([runGateway(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway[Symbol.asyncDispose]();
+});
+
+const provider = (slug: string): Promise<Provider> => gateway.api("GET", `/providers/${slug}`);
+
+it("leads from nothing to the first provider, and from there to its first key", async () => {
+  await using fresh = await runGateway();
+  await using session = await openSignedIn(browser, fresh, "/");
+  const { page } = session;
+
+  await page.getByText("No provider yet").waitFor();
+  await expectAccessible(page);
+  await page.getByLabel("Search known providers").fill("anthro");
+  await page.getByRole("button", { name: /^Anthropic/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("heading", { name: "Anthropic", level: 1 }).waitFor();
+  await page.getByText("No keys yet").waitFor();
+  await page.getByRole("button", { name: "Add Key" }).click();
+  await page.getByRole("dialog").getByLabel("API Key").fill("sk-ant-test-0123456789");
+  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("heading", { name: "Send your first request" }).waitFor();
+
+  expect(await page.getByLabel("curl", { exact: true }).innerText()).toContain(`curl ${fresh.url}/anthropic/v1/messages`);
+});
+
+it("adds an address that is in no list, and says beside the field what cannot be taken", async () => {
+  await gateway.addProvider({ slug: "taken", baseUrl: "https://taken.example/v1" });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers");
+  const { page } = session;
+  await page.getByRole("button", { name: "Add Provider" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: /^Any other address/ }).click();
+
+  await dialog.getByLabel("Name").fill("My proxy");
+  await dialog.getByLabel("Base URL").fill("ftp://proxy.example");
+  await dialog.getByLabel("Path").fill("taken");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.getByText("Enter an address that begins with http:// or https://.").waitFor();
+  await dialog.getByText("Another provider has this path").waitFor();
+  await expectAccessible(page);
+  await dialog.getByLabel("Base URL").fill("https://proxy.example/v1");
+  await dialog.getByLabel("Path").fill("my-proxy");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("heading", { name: "My proxy", level: 1 }).waitFor();
+
+  expect(await provider("my-proxy")).toMatchObject({ name: "My proxy", base_url: "https://proxy.example/v1" });
+});
+
+it("switches a provider off from the list, and shows what others do there", async () => {
+  const { id } = await gateway.addProvider({ slug: "switched", name: "Switched", baseUrl: "https://a.example/v1" });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers");
+  const { page } = session;
+
+  await page.getByRole("switch", { name: "Enabled: Switched" }).click({ force: true });
+  await page.getByText("Requests to it are refused.").waitFor();
+  expect(await provider("switched")).toMatchObject({ enabled: false });
+  await gateway.api("PATCH", `/providers/${id}`, { name: "Renamed elsewhere" });
+
+  await page.getByRole("link", { name: "Renamed elsewhere" }).waitFor();
+});
+
+it("changes the connection, and asks before stored keys go to another host", async () => {
+  const record = await gateway.addProvider({ slug: "moving", baseUrl: "https://old.example/v1" });
+  await gateway.addKeys(record, ["sk-test-moving-0123456789"]);
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/moving?part=settings");
+  const { page } = session;
+
+  await page.getByLabel("Base URL").fill("https://new.example/api");
+  await page.getByText("https://new.example/api/v1/chat/completions").waitFor();
+  await page.getByLabel("Provider-level API key").fill("sk-test-own-0123456789");
+  await page.getByRole("button", { name: "Save" }).first().click();
+  await page.getByText("Go on only if you trust it with them.").waitFor();
+  expect(await provider("moving")).toMatchObject({ base_url: "https://old.example/v1" });
+  await page.getByRole("button", { name: "Change the host" }).click();
+  await page.getByText("Saved").first().waitFor();
+
+  const saved = await provider("moving");
+  expect(saved.base_url).toBe("https://new.example/api");
+  expect(saved.api_key).toContain("…");
+});
+
+it("changes the cooldown, and brings its default back for an empty field", async () => {
+  await gateway.addProvider({ slug: "advanced", baseUrl: "https://advanced.example/v1" });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/advanced?part=settings");
+  const { page } = session;
+  const [base, cap] = [page.getByLabel("After the first failure"), page.getByLabel("At most")];
+  const save = page.getByRole("button", { name: "Save" }).nth(1);
+
+  await base.fill("30");
+  await cap.fill("10");
+  await save.click();
+  await page.getByText("Enter 30 to 86400.").waitFor();
+  await cap.fill("600");
+  await save.click();
+  await eventually(
+    () => provider("advanced"),
+    ({ settings }) => settings.cooldown.cap_ms === 600_000,
+    { what: "the cap" },
+  );
+  await base.fill("");
+  await save.click();
+
+  const { settings } = await eventually(
+    () => provider("advanced"),
+    (now) => now.settings.cooldown.base_ms !== 30_000,
+    {
+      what: "the default",
+    },
+  );
+  expect(settings.cooldown).toMatchObject({ base_ms: 60_000, cap_ms: 600_000 });
+});
+
+it("deletes a provider once its name was read and confirmed", async () => {
+  await gateway.addProvider({ slug: "doomed", name: "Doomed", baseUrl: "https://doomed.example/v1" });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/doomed?part=settings");
+  const { page } = session;
+
+  await page.getByRole("button", { name: "Delete the provider" }).click();
+  await page.getByRole("dialog", { name: "Delete Doomed?" }).getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Provider Management", level: 1 }).waitFor();
+
+  expect((await gateway.apiResponse("GET", "/providers/doomed")).status).toBe(404);
+});
+
+it("says so where there is no such provider, and no such page", async () => {
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/nowhere");
+  await session.page.getByRole("heading", { name: "There is no provider “nowhere”" }).waitFor();
+
+  await session.page.goto("/ui/no/such/page");
+  await session.page.getByText("There is no such page").waitFor();
+
+  expect(await session.page.getByRole("link", { name: "To Provider Management" }).count()).toBe(1);
+});
+
+it.each([
+  { language: "en", scheme: "dark", width: 390 },
+  { language: "ko", scheme: "light", width: 1280 },
+] as const)("is accessible: $language, $scheme, $width px", async (look) => {
+  await using session = await openSignedIn(browser, gateway, "/settings/providers", look);
+  await session.page.getByRole("listitem").first().waitFor();
+
+  await expectAccessible(session.page);
+});
