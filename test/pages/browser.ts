@@ -1,12 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { RunningGateway } from "@keywheel/testkit";
+import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { eventually } from "../pooled-provider.ts";
 import { findBrowser } from "../../scripts/lib/browser.mjs";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const flags = [
   // As root there is no sandbox; the pages are our own.
@@ -94,7 +91,7 @@ export async function expectAccessible(page: Page): Promise<void> {
     (count) => count === 0,
     { what: "the page to come to rest" },
   );
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ runOnly: ${JSON.stringify(tags)} })`);
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);

@@ -43,7 +43,9 @@ it("leads from nothing to the first provider, and from there to its first key", 
   await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { name: "Send your first request" }).waitFor();
 
-  expect(await page.getByLabel("curl", { exact: true }).innerText()).toContain(`curl ${fresh.url}/anthropic/v1/messages`);
+  expect(await page.getByLabel("curl", { exact: true }).innerText()).toContain(
+    `curl ${fresh.url}/anthropic/v1/messages`,
+  );
 });
 
 it("adds an address that is in no list, and says beside the field what cannot be taken", async () => {
@@ -159,6 +161,7 @@ it.each([
   { language: "en", scheme: "dark", width: 390 },
   { language: "ko", scheme: "light", width: 1280 },
 ] as const)("is accessible: $language, $scheme, $width px", async (look) => {
+  await gateway.addProvider({ slug: `shown-in-${look.language}`, baseUrl: "https://shown.example/v1" });
   await using session = await openSignedIn(browser, gateway, "/settings/providers", look);
   await session.page.getByRole("listitem").first().waitFor();
 

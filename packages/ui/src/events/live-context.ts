@@ -15,7 +15,11 @@ function useLiveParts(): Live {
   return live;
 }
 
-/** Calls back with every event while the component is shown. Answers of the API are refreshed without this. */
+/**
+ * Calls back with every event while the component is shown. Answers of the API are refreshed without this.
+ *
+ * @public for pages that show events themselves
+ */
 export function useLiveEvent(listener: (event: GatewayEvent) => void): void {
   const { events } = useLiveParts();
   const latest = useEffectEvent(listener);

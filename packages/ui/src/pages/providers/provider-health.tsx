@@ -10,7 +10,7 @@ import {
 import type { ComponentType, ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Provider, Status } from "../../api/openapi.ts";
-import { useTimeLeft } from "../../parts/countdown.tsx";
+import { useTimeLeft } from "../../parts/use-time-left.ts";
 
 export interface ProviderHealthProps {
   readonly provider: Provider;

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Settings, StatusReason } from "../../../api/openapi.ts";
 import { type Format, useFormat } from "../../../format/format.ts";
-import { useTimeLeft } from "../../../parts/countdown.tsx";
+import { useTimeLeft } from "../../../parts/use-time-left.ts";
 import { VariableState } from "./variable-state.tsx";
 import classes from "./key-status.module.css";
 

@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconHourglass } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Provider } from "../../../api/openapi.ts";
-import { useTimeLeft } from "../../../parts/countdown.tsx";
+import { useTimeLeft } from "../../../parts/use-time-left.ts";
 import { useNotify } from "../../../parts/notify.ts";
 import { countByStatus, disabledTogether, firstBack } from "./key-facts.ts";
 import { reasonLabel } from "./key-status.tsx";

@@ -1,4 +1,4 @@
-import { useEffect, useReducer, type ReactNode } from "react";
+import { useEffect, useReducer } from "react";
 import { serverNow } from "../api/server-time.ts";
 import { useFormat } from "../format/format.ts";
 
@@ -14,14 +14,4 @@ export function useTimeLeft(until: string): string {
     return () => clearTimeout(timer);
   });
   return format.clock(left);
-}
-
-export function Countdown({ until }: { readonly until: string }): ReactNode {
-  const left = useTimeLeft(until);
-  // Read out every second it would say nothing else.
-  return (
-    <time dateTime={until} role="timer" aria-live="off">
-      {left}
-    </time>
-  );
 }
