@@ -136,7 +136,7 @@ function removeOrphans(name) {
  */
 function sourcesOf(name) {
   return filesBelow(join(root, "packages", name, "src"))
-    .filter((file) => /\.tsx?$/.test(file) && !/\.(test|test-d|d)\.tsx?$/.test(file))
+    .filter((file) => /\.tsx?$/.test(file) && !/\.(test|test-d|test-bench|d)\.tsx?$/.test(file))
     .sort();
 }
 
