@@ -16,7 +16,10 @@ afterAll(async () => {
 
 /** The row of a key, by a part of what stands in it. */
 function rowOf(page: Page, name: string): Locator {
-  return page.getByRole("row").filter({ hasText: name });
+  return page
+    .getByRole("table", { name: /^API Key Pool$|^API 키 풀$/ })
+    .getByRole("row")
+    .filter({ hasText: name });
 }
 
 function pathOf(slug: string): string {
@@ -272,6 +275,7 @@ it("works with 10,000 keys: draws a few, finds one, disables many", { timeout: 6
   await page.getByLabel("Search keys").fill("Key 123");
   await page.getByRole("checkbox", { name: "Select Key 1230", exact: true }).waitFor();
   await page.getByRole("checkbox", { name: "Select all 11 keys shown" }).click();
+  await expectAccessible(page);
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.getByText("11 keys changed").waitFor();
 

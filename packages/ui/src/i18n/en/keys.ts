@@ -168,5 +168,8 @@ export const keys = {
   wheelNext: "Next",
   wheelNextTurns: "Next turns",
   wheelNobody: "Nobody can take a turn now.",
-  wheelSummary: "{{slots}} slots, {{keys}} keys",
+  wheelSlots_one: "{{count}} slot",
+  wheelSlots_other: "{{count}} slots",
+  wheelKeys_one: "{{count}} key",
+  wheelKeys_other: "{{count}} keys",
 } as const;

@@ -156,5 +156,6 @@ export const keys: SectionOf<"keys"> = {
   wheelNext: "다음",
   wheelNextTurns: "다음 순서",
   wheelNobody: "지금 차례를 맡을 수 있는 키가 없습니다.",
-  wheelSummary: "슬롯 {{slots}}개, 키 {{keys}}개",
+  wheelSlots_other: "슬롯 {{count}}개",
+  wheelKeys_other: "키 {{count}}개",
 };

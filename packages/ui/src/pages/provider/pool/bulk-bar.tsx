@@ -32,6 +32,7 @@ export function BulkBar({ ids, actions, onClear }: BulkBarProps): ReactNode {
         opened={count > 0}
         onClose={onClear}
         closeOnEscape
+        role="region"
         aria-label={t("keys.selectedActions")}
         maw="calc(100vw - 1rem)"
         style={{ flexWrap: "wrap" }}

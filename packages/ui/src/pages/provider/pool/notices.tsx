@@ -19,6 +19,7 @@ export interface PoolNoticesProps {
 /** What is wrong with the pool as a whole, and what to do about it. */
 export function PoolNotices({ keys, actions, onAdd }: PoolNoticesProps): ReactNode {
   const together = disabledTogether(keys);
+  if (together.length === 0 && countByStatus(keys).available > 0) return null;
   return (
     <Stack gap="sm">
       <NobodyServes keys={keys} onAdd={onAdd} />

@@ -4,7 +4,6 @@ import { type ReactNode, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key } from "../../../api/openapi.ts";
 import { previewQuery } from "../../../api/queries.ts";
-import { useFormat } from "../../../format/format.ts";
 import { colorOf } from "./key-colors.ts";
 import { nameOf } from "./key-facts.ts";
 import { arcPath, placeOfNext, slotsOf, turnForwards } from "./wheel-geometry.ts";
@@ -19,7 +18,6 @@ const askedTurns = 101;
 /** The wheel, drawn: slots in order, whose turn is next, who rests. It moves as requests come in. */
 export function Wheel({ providerId, keys }: { readonly providerId: string; readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation();
-  const format = useFormat();
   const { data: turns = [] } = useQuery(previewQuery(providerId, askedTurns));
   const byId = useMemo(() => new Map(keys.map((key, place) => [key.id, { key, place }])), [keys]);
   const slots = keys.reduce((sum, { weight }) => sum + weight, 0);
@@ -32,7 +30,7 @@ export function Wheel({ providerId, keys }: { readonly providerId: string; reado
           <Group gap="xs" align="baseline">
             <Title order={3}>{t("keys.wheel")}</Title>
             <Text size="xs" c="dimmed">
-              {t("keys.wheelSummary", { slots: format.number(slots), keys: format.number(keys.length) })}
+              {t("keys.wheelSlots", { count: slots })} · {t("keys.wheelKeys", { count: keys.length })}
             </Text>
           </Group>
           <Text size="sm" c="dimmed">
