@@ -62,6 +62,11 @@ function noneOf(
   if (standing.tried > 0) ends.push(now);
   if (ends.length === 0) return { kind: "none-usable", standing };
   const until = ends.reduce((soonest, end) => Math.min(soonest, end));
-  const overload = able.length > 0 && able.every((cell) => cell.whyNot(now, model) === "overloaded");
+  // A key that was tried in vain counts although its rest may be over by now.
+  const failed = [
+    ...able,
+    ...pool.cells.filter((cell) => tried?.has(cell.entry.id) === true && cell.canServe(now, model)),
+  ];
+  const overload = failed.length > 0 && failed.every((cell) => cell.reason?.code === "overloaded");
   return { kind: "exhausted", standing, until, overload, isBeingTried: onTrial.length > 0 };
 }

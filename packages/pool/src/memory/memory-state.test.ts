@@ -463,12 +463,14 @@ describe("no key", () => {
   });
 
   it("emptied by overload alone is told apart (case 32)", async () => {
-    const { state, choose, ticketOf } = await aBench(keysOf(1, 1));
+    const { clock, state, choose, ticketOf } = await aBench(keysOf(1, 1));
     const overloaded = { ...reason, code: "overloaded", httpStatus: 529 } as const;
     await state.fail(await ticketOf("A"), ladder, overloaded, "key");
     await state.fail(await ticketOf("B"), ladder, overloaded, "key");
 
     expect(await choose()).toMatchObject({ kind: "exhausted", overload: true });
+    clock.advance(60_000);
+    expect(await choose({ tried: new Set(["A", "B"]) })).toMatchObject({ kind: "exhausted", overload: true });
   });
 
   it.each([
