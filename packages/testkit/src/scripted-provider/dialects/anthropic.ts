@@ -1,3 +1,4 @@
+import { parseMultipart } from "../multipart.ts";
 import type { RecordedRequest } from "../recorded-request.ts";
 import { type Reply, reply, type SseEvent } from "../reply.ts";
 import { countTokens, type Dialect, type ObjectShelf, saidBack, wordsOf } from "./dialect.ts";
@@ -38,6 +39,13 @@ function answer(path: string, request: RecordedRequest, objects: ObjectShelf): R
       }
       case "POST /messages/batches":
         return createBatch(request, objects);
+      case "POST /files":
+        return createFile(request, objects);
+      case "GET /files":
+        return reply.json(200, headers, {
+          data: objects.list("file", request.key).map((file) => file.body),
+          has_more: false,
+        });
       case "GET /models":
         return reply.json(200, headers, {
           data: models.map(modelEntry),
@@ -55,6 +63,16 @@ function answer(path: string, request: RecordedRequest, objects: ObjectShelf): R
 }
 
 function answerAboutOne(path: string, request: RecordedRequest, objects: ObjectShelf): Reply {
+  const [, fileId, content] = /^\/files\/(\w+)(\/content)?$/.exec(path) ?? [];
+  const file = fileId === undefined ? undefined : objects.find(fileId, request.key);
+  if (file !== undefined && request.method === "DELETE") {
+    objects.remove(file.id, request.key);
+    return reply.json(200, headers, { id: file.id, type: "file_deleted" });
+  }
+  if (file !== undefined && content !== undefined) {
+    return reply.status(200, { ...headers, "content-type": file.contentType ?? "text/plain" }, file.content);
+  }
+  if (file !== undefined) return reply.json(200, headers, file.body);
   const batch = /^\/messages\/batches\/(\w+)$/.exec(path)?.[1];
   const object = batch === undefined ? undefined : objects.find(batch, request.key);
   if (object !== undefined && request.method === "GET") return reply.json(200, headers, object.body);
@@ -72,6 +90,7 @@ function message(request: RecordedRequest, objects: ObjectShelf): Reply {
     readonly model?: string;
     readonly max_tokens?: number;
     readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
+    readonly tools?: readonly { readonly name: string }[];
     readonly stream?: boolean;
   };
   if (body.messages === undefined) {
@@ -91,6 +110,14 @@ function message(request: RecordedRequest, objects: ObjectShelf): Reply {
   const input = countTokens(body.messages);
   const usage = { input_tokens: input, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
+  const tool = body.tools?.[0]?.name;
+  if (tool !== undefined && typeof body.messages.at(-1)?.content === "string") {
+    const block = { type: "tool_use", id: "toolu_test", name: tool };
+    if (body.stream === true) return reply.sse(toolEvents(head, block, text, usage), { headers });
+    const content = [{ ...block, input: { said: text } }];
+    const spent = { ...usage, output_tokens: countTokens(text) };
+    return reply.json(200, headers, { ...head, content, stop_reason: "tool_use", usage: spent });
+  }
   if (body.stream === true) return reply.sse(messageEvents(head, text, usage), { headers });
   return reply.json(200, headers, {
     ...head,
@@ -100,12 +127,34 @@ function message(request: RecordedRequest, objects: ObjectShelf): Reply {
   });
 }
 
+/** A streamed message that calls a tool with what was said, its arguments in pieces. */
+function toolEvents(head: object, block: object, said: string, usage: object): SseEvent[] {
+  const words = wordsOf(JSON.stringify({ said }));
+  return [
+    event({
+      type: "message_start",
+      message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+    }),
+    event({ type: "content_block_start", index: 0, content_block: { ...block, input: {} } }),
+    ...words.map((word) =>
+      event({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: word } }),
+    ),
+    event({ type: "content_block_stop", index: 0 }),
+    event({
+      type: "message_delta",
+      delta: { stop_reason: "tool_use", stop_sequence: null },
+      usage: { output_tokens: 9 },
+    }),
+    event({ type: "message_stop" }),
+  ];
+}
+
+function event(data: { readonly type: string; readonly [field: string]: unknown }): SseEvent {
+  return { event: data.type, data };
+}
+
 /** A streamed message as Anthropic sends it, a ping included. */
 export function messageEvents(head: object, text: string, usage: object): SseEvent[] {
-  const event = (data: { readonly type: string; readonly [field: string]: unknown }): SseEvent => ({
-    event: data.type,
-    data,
-  });
   const started = { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
   return [
     event({ type: "message_start", message: started }),
@@ -122,6 +171,24 @@ export function messageEvents(head: object, text: string, usage: object): SseEve
     }),
     event({ type: "message_stop" }),
   ];
+}
+
+function createFile(request: RecordedRequest, objects: ObjectShelf): Reply {
+  const part = parseMultipart(request.header("content-type"), request.body).find((one) => one.filename !== undefined);
+  if (part === undefined) return anthropicError(400, "invalid_request_error", "file: Field required");
+  const id = objects.newId("file_test");
+  const contentType = part.contentType ?? "application/octet-stream";
+  const body = {
+    id,
+    type: "file",
+    filename: part.filename,
+    mime_type: contentType,
+    size_bytes: part.content.length,
+    created_at: "2026-05-28T20:26:40Z",
+    downloadable: true,
+  };
+  objects.add({ id, owner: request.key, kind: "file", body, content: part.content, contentType });
+  return reply.json(200, headers, body);
 }
 
 function createBatch(request: RecordedRequest, objects: ObjectShelf): Reply {

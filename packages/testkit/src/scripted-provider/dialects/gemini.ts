@@ -12,10 +12,12 @@ const version = /^\/v1(?:beta|alpha)?(?=\/)/;
 interface GenerateRequest {
   readonly contents?: readonly { readonly role?: string; readonly parts?: readonly Part[] }[];
   readonly cachedContent?: string;
+  readonly tools?: readonly { readonly functionDeclarations?: readonly { readonly name: string }[] }[];
 }
 interface Part {
   readonly text?: string;
   readonly fileData?: { readonly fileUri?: string };
+  readonly functionResponse?: object;
 }
 
 /** Gemini's own API, its uploads, and its OpenAI-compatible surface, which wants the key as a bearer. */
@@ -75,9 +77,9 @@ function answer(request: RecordedRequest, objects: ObjectShelf): Reply {
 }
 
 function answerAboutOne(name: string, request: RecordedRequest, objects: ObjectShelf): Reply {
-  if (!/^(files|cachedContents)\/\w+$/.test(name)) return unknownEntity();
+  if (!/^(files|cachedContents|batches)\/\w+$/.test(name)) return unknownEntity();
   const object = objects.find(name, request.key);
-  if (object === undefined) return notYours(name);
+  if (object === undefined) return name.startsWith("batches/") ? unknownEntity() : notYours(name);
   if (request.method !== "DELETE") return reply.json(200, {}, object.body);
   objects.remove(name, request.key);
   return reply.json(200, {}, {});
@@ -97,6 +99,8 @@ function answerOfModel(model: string, action: string, request: RecordedRequest, 
       return reply.json(200, {}, { totalTokens: countTokens(body.contents) });
     case "embedContent":
       return reply.json(200, {}, { embedding: { values: embeddingOf(body.content) } });
+    case "batchGenerateContent":
+      return createBatch(model, request, objects);
     case "batchEmbedContents":
       return reply.json(200, {}, { embeddings: (body.requests ?? []).map((one) => ({ values: embeddingOf(one) })) });
     default:
@@ -114,12 +118,16 @@ function foreignObject(body: GenerateRequest, request: RecordedRequest, objects:
 
 function whole(model: string, body: GenerateRequest, objects: ObjectShelf): object {
   const text = textFor(body);
+  const call = functionCallFor(body, text);
+  if (call !== undefined) return callPiece(model, call, objects.newId("test"), usageOf(body, text));
   return piece(model, text, objects.newId("test"), { finishReason: "STOP", usage: usageOf(body, text) });
 }
 
 function streamed(model: string, body: GenerateRequest, request: RecordedRequest, objects: ObjectShelf): Reply {
   const text = textFor(body);
   const id = objects.newId("test");
+  const call = functionCallFor(body, text);
+  if (call !== undefined) return reply.sse([{ data: callPiece(model, call, id, usageOf(body, text)) }]);
   const words = wordsOf(text);
   const pieces = words.map((word, position) =>
     piece(model, word, id, {
@@ -153,6 +161,18 @@ function piece(
   };
 }
 
+/** The call of the first function that is declared, until its answer is there. */
+function functionCallFor(body: GenerateRequest, said: string): object | undefined {
+  const name = body.tools?.[0]?.functionDeclarations?.[0]?.name;
+  const isAnswered = body.contents?.at(-1)?.parts?.some((part) => part.functionResponse !== undefined) === true;
+  return name === undefined || isAnswered ? undefined : { name, args: { said } };
+}
+
+function callPiece(model: string, functionCall: object, responseId: string, usageMetadata: object): object {
+  const content = { role: "model", parts: [{ functionCall }] };
+  return { candidates: [{ content, index: 0, finishReason: "STOP" }], usageMetadata, modelVersion: model, responseId };
+}
+
 function textFor(body: GenerateRequest): string {
   const last = body.contents?.findLast((content) => content.role !== "model");
   return saidBack(last?.parts?.find((part) => part.text !== undefined)?.text ?? "");
@@ -163,8 +183,19 @@ function usageOf(body: GenerateRequest, text: string): object {
   return { promptTokenCount: prompt, candidatesTokenCount: output, totalTokenCount: prompt + output };
 }
 
+/** In one go, or begun here and sent to the address that the beginning is answered with. */
 function uploadFile(request: RecordedRequest, objects: ObjectShelf): Reply {
-  const type = request.header("content-type");
+  if (request.header("x-goog-upload-command") === "start") {
+    const id = objects.newId("upload");
+    const type = request.header("x-goog-upload-header-content-type") ?? "application/octet-stream";
+    objects.add({ id, owner: request.key, kind: "upload", body: {}, contentType: type });
+    const url = `http://${request.header("host")}${request.path}?upload_id=${id}&upload_protocol=resumable`;
+    return reply.json(200, { "x-goog-upload-status": "active", "x-goog-upload-url": url }, {});
+  }
+  const uploadId = request.query.get("upload_id");
+  const begun = uploadId === null ? undefined : objects.find(uploadId, request.key);
+  if (uploadId !== null && begun === undefined) return unknownEntity();
+  const type = begun?.contentType ?? request.header("content-type");
   const content = /^multipart\//i.test(type ?? "")
     ? (parseMultipart(type, request.body).at(-1)?.content ?? Buffer.alloc(0))
     : request.body;
@@ -177,7 +208,15 @@ function uploadFile(request: RecordedRequest, objects: ObjectShelf): Reply {
     uri: `https://generativelanguage.googleapis.com${basePath}/${name}`,
   };
   objects.add({ id: name, owner: request.key, kind: "file", body, content });
-  return reply.json(200, {}, { file: body });
+  return reply.json(200, begun === undefined ? {} : { "x-goog-upload-status": "final" }, { file: body });
+}
+
+function createBatch(model: string, request: RecordedRequest, objects: ObjectShelf): Reply {
+  const name = `batches/${objects.newId("test")}`;
+  const metadata = { "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch" };
+  const body = { name, metadata: { ...metadata, name, model: `models/${model}`, state: "BATCH_STATE_PENDING" } };
+  objects.add({ id: name, owner: request.key, kind: "batch", body });
+  return reply.json(200, {}, body);
 }
 
 function createCache(request: RecordedRequest, objects: ObjectShelf): Reply {

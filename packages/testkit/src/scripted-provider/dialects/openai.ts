@@ -102,6 +102,7 @@ function chatCompletion(request: RecordedRequest, objects: ObjectShelf): Reply {
   const body = request.json() as {
     readonly model?: string;
     readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
+    readonly tools?: readonly { readonly function?: { readonly name: string } }[];
     readonly stream?: boolean;
     readonly stream_options?: { readonly include_usage?: boolean };
   };
@@ -113,6 +114,10 @@ function chatCompletion(request: RecordedRequest, objects: ObjectShelf): Reply {
   const usage = chatUsage(body.messages, text);
   const common = { id: objects.newId("chatcmpl-test"), created: createdAt, model: body.model ?? "gpt-test" };
 
+  const tool = body.tools?.[0]?.function?.name;
+  if (tool !== undefined && body.messages.at(-1)?.role !== "tool") {
+    return toolCall({ ...common, stream: body.stream === true, usage }, tool, text);
+  }
   if (body.stream === true)
     return reply.sse(chatChunks(common, text, body.stream_options?.include_usage ? usage : undefined));
   return reply.json(200, openAiHeaders, {
@@ -121,6 +126,26 @@ function chatCompletion(request: RecordedRequest, objects: ObjectShelf): Reply {
     choices: [{ index: 0, message: { role: "assistant", content: text, refusal: null }, finish_reason: "stop" }],
     usage,
   });
+}
+
+/** A completion that calls the first tool with what was said; streamed, its arguments come in pieces. */
+function toolCall({ stream, usage, ...common }: { stream: boolean; usage: object }, name: string, said: string): Reply {
+  const words = wordsOf(JSON.stringify({ said }));
+  const call = { id: "call_test", type: "function", function: { name, arguments: stream ? "" : words.join("") } };
+  if (!stream) {
+    const message = { role: "assistant", content: null, refusal: null, tool_calls: [call] };
+    const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+    return reply.json(200, openAiHeaders, { ...common, object: "chat.completion", choices, usage });
+  }
+  const chunk = (delta: object, finish: string | null): SseEvent => ({
+    data: { ...common, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] },
+  });
+  return reply.sse([
+    chunk({ role: "assistant", content: null, tool_calls: [{ index: 0, ...call }] }, null),
+    ...words.map((word) => chunk({ tool_calls: [{ index: 0, function: { arguments: word } }] }, null)),
+    chunk({}, "tool_calls"),
+    { data: "[DONE]" },
+  ]);
 }
 
 /** The chunks of a streamed completion, `[DONE]` included; the usage chunk only if there is a usage. */
