@@ -76,7 +76,11 @@ export class Refresher {
     const query = queryKeys.keys(provider);
     if (this.#queries.has(query.join("/"))) return;
     const list = this.#client.getQueryData<readonly Key[]>(query);
-    if (list === undefined) return;
+    if (list === undefined) {
+      // On its way, perhaps as it was before this event: a first load cannot be begun anew, so it is looked at again after it.
+      if (this.#client.isFetching({ queryKey: query }) > 0) setTimeout(() => this.noteKeys(provider, ids), collectMs);
+      return;
+    }
     const isShort = list.length <= shortList;
     if (!isShort && ids.length <= mostSingleKeys) {
       for (const id of ids) void this.#refreshKey(provider, id);
