@@ -1,5 +1,15 @@
 export * from "./builders.ts";
 export { createFakeClock, defaultEpochMs, type FakeClock } from "./fake-clock.ts";
+export {
+  type AnswerEntry,
+  type AttemptEntry,
+  type CallEntry,
+  type ChangeEntry,
+  type History,
+  type KeyEventEntry,
+  type SnapshotEntry,
+  violationsOf,
+} from "./history.ts";
 export type { Exchange, ReplyHeaders } from "./scripted-provider/exchange.ts";
 export { anthropicError, messageEvents } from "./scripted-provider/dialects/anthropic.ts";
 export { geminiError } from "./scripted-provider/dialects/gemini.ts";

@@ -58,7 +58,6 @@ function looksMasked(text: string): boolean {
 }
 
 /** White space of all kinds (NBSP too), the byte order mark and characters of no width. */
-// oxlint-disable-next-line no-misleading-character-class -- single code points, not a sequence
 const invisibleAround = /^[\s\u200b-\u200d\u2060\ufeff]+|[\s\u200b-\u200d\u2060\ufeff]+$/g;
 
 /** `raw` without what surrounds it unseen; `offset` is how many characters went at the front. */

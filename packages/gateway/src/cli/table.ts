@@ -37,7 +37,6 @@ const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** How many columns of a terminal a text takes. */
 export function displayWidth(text: string): number {
-  // oxlint-disable-next-line no-control-regex -- the usual case, told apart quickly
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemes.segment(text)) width += widthOf(segment);

@@ -48,7 +48,6 @@ export function Wheel({ providerId, keys }: { readonly providerId: string; reado
                 return (
                   found && (
                     // A turn is its place in the row: the same key may come again.
-                    // oxlint-disable-next-line react/no-array-index-key
                     <li key={turn} data-next={turn === 0 || undefined}>
                       <span className={classes.dot} style={{ background: colorOf(found.place) }} aria-hidden />
                       <span className={classes.turnName}>{nameOf(found.key)}</span>
