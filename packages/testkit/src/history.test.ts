@@ -21,7 +21,7 @@ function anAttempt(
   keyId: string,
   [from, to]: readonly [number, number],
   kind: AnswerEntry["kind"] = "success",
-  parts: Partial<AttemptEntry> & { readonly answer?: Partial<AnswerEntry> } = {},
+  parts: Partial<Omit<AttemptEntry, "answer">> & { readonly answer?: Partial<AnswerEntry> } = {},
 ): AttemptEntry {
   const { answer, ...rest } = parts;
   return { keyId, value: `${keyId}1`, arrivedAt: from, ...rest, answer: { kind, at: to, ...answer } };
