@@ -69,8 +69,15 @@ interface Bench {
   readonly serve: (question?: Question, options?: Partial<DispatchOptions<Answer>>) => Promise<DispatchOutcome<Answer>>;
 }
 
-/** A pool of equal keys whose provider answers by script: the n-th reply of a key to its n-th call, the last for ever. */
-async function aBench(script: Readonly<Record<string, readonly Reply[]>>): Promise<Bench> {
+/**
+ * A pool of equal keys whose provider answers by script: the n-th reply of a key to its n-th call, the last for ever.
+ *
+ * @param disabled when the database has taken a disabled key; default: at once
+ */
+async function aBench(
+  script: Readonly<Record<string, readonly Reply[]>>,
+  disabled: Promise<void> = Promise.resolve(),
+): Promise<Bench> {
   const clock = createFakeClock();
   const state = new MemoryState({ clock });
   const log: string[] = [];
@@ -78,7 +85,7 @@ async function aBench(script: Readonly<Record<string, readonly Reply[]>>): Promi
   const events: PoolEvent[] = [];
   const journal = {
     saveHealth: async (record: HealthRecord) => void log.push(`saved ${record.keyId} ${record.health.failures}`),
-    disableKey: async (record: DisabledRecord) => void log.push(`disabled ${record.keyId}`),
+    disableKey: (record: DisabledRecord) => disabled.then(() => void log.push(`disabled ${record.keyId}`)),
   };
   const redact = (text: string): string => text.replaceAll("sk-secret", "…");
   const pool = new Pool("p", { state, journal, clock, events: (event) => void events.push(event), redact });
@@ -132,6 +139,22 @@ describe("failover", () => {
     await serve();
 
     expect(log).toEqual(["sent A", "disabled A", "sent B"]);
+  });
+
+  // 200 racing requests: one of two that found the same key refused sent its retry while the other's word was being written.
+  it("of two that find a key refused at once, lets neither retry before it is disabled in the database", async () => {
+    const written = Promise.withResolvers<void>();
+    const { log, serve } = await aBench({ A: [401], B: [200] }, written.promise);
+    const session = aSession("s");
+
+    const both = Promise.all([serve({ session }), serve({ session })]);
+    await new Promise((resolve) => setImmediate(resolve));
+    const before = [...log];
+    written.resolve();
+    await both;
+
+    expect(before).toEqual(["sent A", "sent A"]);
+    expect(log.slice(2)).toEqual(["disabled A", "sent B", "sent B"]);
   });
 
   it("asks each key once at the most, all of them if need be", async () => {

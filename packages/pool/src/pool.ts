@@ -33,6 +33,8 @@ export interface PoolPorts {
 export class Pool {
   readonly id: string;
   readonly #ports: PoolPorts;
+  /** Keys that are being disabled in the database. */
+  readonly #disabling = new Map<string, Promise<void>>();
   #policy: StatePolicy | undefined;
 
   constructor(id: string, ports: PoolPorts) {
@@ -168,7 +170,8 @@ export class Pool {
     const { state, journal, events } = this.#ports;
     const reason = this.#reason("authentication_failed", verdict);
     const after = await state.disable(ticket, reason);
-    if (!after.applied || after.reason === undefined) return;
+    // Another request may have found the same just before: this one's retry waits for the same word to be written.
+    if (!after.applied || after.reason === undefined) return this.#disabling.get(ticket.keyId);
     const { code, message, at } = after.reason;
     events({
       type: "key-disabled",
@@ -180,7 +183,10 @@ export class Pool {
       at,
     });
     const { keyId, secretVersion } = ticket;
-    await journal.disableKey({ poolId: this.id, keyId, secretVersion, reason: after.reason });
+    const written = journal.disableKey({ poolId: this.id, keyId, secretVersion, reason: after.reason });
+    this.#disabling.set(keyId, written);
+    await written;
+    if (this.#disabling.get(keyId) === written) this.#disabling.delete(keyId);
   }
 
   /** A model's limit is the model's only where the pool is set so; a key that lacks a model rests for that one anyhow. */
