@@ -363,6 +363,19 @@ describe("a refused key", () => {
   });
 });
 
+describe("a key that was refused", () => {
+  it("keeps that as its reason when an older request's 429 comes late", async () => {
+    const { state, key, choose } = await aBench(keysOf(1));
+    const [slow, quick] = [await key(), await key()];
+    await state.disable(quick.ticket, refusal);
+
+    await state.fail(slow.ticket, ladder, reason, "key");
+
+    expect((await state.snapshot("p"))[0]?.reason?.code).toBe("authentication_failed");
+    expect((await choose()).kind).toBe("none-usable");
+  });
+});
+
 describe("a cleared key", () => {
   it("is not touched by what attempts made before learn", async () => {
     const { state, key, turns } = await aBench(keysOf(1));

@@ -145,7 +145,8 @@ export class MemoryState implements SharedState {
     const mark = ofModel ? (ticket.modelMark ?? markOf(healthy)) : ticket.mark;
     const before = condition.health;
     condition.health = afterFailure(before, failure, mark, pool.policy.cooldown, now);
-    condition.reason = { ...reason, at: now };
+    // Of a refused key people want to know the refusal, not what came late.
+    if (ofModel || !cell.refused) condition.reason = { ...reason, at: now };
     cell.heldUntil = 0;
     cell.trialUntil = 0;
     if (ofModel) pool.openLane(ticket.model, now);
