@@ -178,42 +178,13 @@ describe("a history that breaks a rule is found out:", () => {
     ],
     [
       "an event of two steps",
-      { calls: [limitedThenServed], events: [cooled("A", 10, 1, 1_000), cooled("A", 20, 3, 4_000)] },
+      { events: [cooled("A", 10, 1, 1_000), cooled("A", 20, 3, 4_000)] },
       "the key A took more than one step at once",
     ],
     [
       "an event whose deadline moved back",
-      { calls: [limitedThenServed], events: [cooled("A", 10, 1, 5_000), cooled("A", 20, 1, 1_000)] },
+      { events: [cooled("A", 10, 1, 5_000), cooled("A", 20, 1, 1_000)] },
       "a cooldown of the key A moved its deadline back",
-    ],
-    [
-      "a key that cools for what another key met",
-      { calls: [limitedThenServed], events: [cooled("B", 21, 1, 1_020)] },
-      "key-cooled of the key B has no cause",
-    ],
-    [
-      "a key that cools for what its old value met",
-      {
-        calls: [aCall("c1", [anAttempt("A", [10, 200], "limited"), anAttempt("B", [210, 220])])],
-        changes: [aChange("value", "A", 50, "A2")],
-        events: [cooled("A", 205, 1, 1_200)],
-      },
-      "key-cooled of the key A has no cause",
-    ],
-    [
-      "a key that is disabled by an attempt from before it was cleared",
-      {
-        calls: [aCall("c1", [anAttempt("A", [10, 200], "refused"), anAttempt("B", [210, 220])])],
-        changes: [aChange("reset", "A", 50)],
-        snapshots: [aSnapshot(300, { id: "A" })],
-        events: [{ type: "key-disabled", keyId: "A", at: 205 }],
-      },
-      "key-disabled of the key A has no cause",
-    ],
-    [
-      "a key that recovers without a success",
-      { calls: [limitedThenServed], events: [{ type: "key-recovered", keyId: "A", at: 25 }] },
-      "key-recovered of the key A has no cause",
     ],
     [
       "a key that is disabled for what its old value did",

@@ -100,7 +100,6 @@ export function violationsOf(history: History): string[] {
     ...notInDatabase(index),
     ...movedBack(index),
     ...eventsOutOfStep(index),
-    ...eventsWithoutCause(index),
     ...wronglyLeft(index),
   ];
 }
@@ -120,8 +119,6 @@ interface SeenAttempt extends AttemptEntry {
 
 /** Our clock against that of the gateway's process. */
 const slackMs = 50;
-/** How much later than its client the gateway may be done with a call. */
-const lateMs = 1_000;
 const clearing = new Set<ChangeEntry["kind"]>(["value", "enable", "reset", "delete"]);
 
 class HistoryIndex {
@@ -297,31 +294,6 @@ function eventsOutOfStep(index: HistoryIndex): string[] {
       found.push(`a cooldown of the key ${event.keyId} moved its deadline back`);
   }
   return found;
-}
-
-const causes: Readonly<Record<KeyEventEntry["type"], AnswerEntry["kind"]>> = {
-  "key-cooled": "limited",
-  "key-disabled": "refused",
-  "key-recovered": "success",
-};
-
-/** Rules 3 and 4: what happens to a key is the doing of an answer to that key and value, and of none from before it was cleared. */
-function eventsWithoutCause(index: HistoryIndex): string[] {
-  return index.history.events
-    .filter((event) => !index.attemptsOf(event.keyId).some((attempt) => mayHaveCaused(index, attempt, event)))
-    .map((event) => `${event.type} of the key ${event.keyId} has no cause`);
-}
-
-function mayHaveCaused(index: HistoryIndex, attempt: SeenAttempt, event: KeyEventEntry): boolean {
-  const { answer, arrivedAt, notedBy, callEndedAt } = attempt;
-  if (answer.kind !== causes[event.type]) return false;
-  if (event.at < answer.at - slackMs) return false;
-  // Of what is told late, or is a success when it has ended, only the end of the call bounds when it was noted.
-  const isBounded = notedBy !== Infinity && answer.kind !== "success";
-  if (event.at > (isBounded ? notedBy : callEndedAt + lateMs) + slackMs) return false;
-  const isVoid = (change: ChangeEntry): boolean =>
-    (change.kind === "value" || change.kind === "reset") && arrivedAt < change.beganAt && change.returnedAt < answer.at;
-  return !index.changesOf(attempt.keyId).some(isVoid);
 }
 
 /** Rules 3 to 5: what is left in the end is what the answers to each key's present value explain. */
