@@ -12,7 +12,7 @@ import { MemoryState } from "./memory/memory-state.ts";
 import { Pool } from "./pool.ts";
 import type { AttemptRecord, PoolEvent } from "./ports/events.ts";
 import type { DisabledRecord, HealthRecord } from "./ports/journal.ts";
-import type { Question } from "./ports/shared-state.ts";
+import type { Choice, Question } from "./ports/shared-state.ts";
 import type { JudgedAnswer, Verdict } from "./rules/verdict.ts";
 
 /** The base rule, written down once more in its plainest form. */
@@ -155,6 +155,26 @@ describe("failover", () => {
 
     expect(before).toEqual(["sent A", "sent A"]);
     expect(log.slice(2)).toEqual(["disabled A", "sent B", "sent B"]);
+  });
+
+  // It was told with the instant of the refusal, which the key keeps as its reason.
+  it("tells a limit that comes after the key's refusal as of the instant at which it comes", async () => {
+    const { clock, events, pool } = await aBench({ A: [200], B: [200] });
+    const session = aSession("s");
+    const [refused, limited] = [await pool.choose({ session }), await pool.choose({ session })];
+    const settle = (choice: Choice, status: number): Promise<void> => {
+      if (choice.kind !== "key") throw new Error("no key was chosen");
+      return pool.settle(choice.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
+    };
+    await settle(refused, 401);
+    clock.advance(5_000);
+
+    await settle(limited, 429);
+
+    expect(events.map((event) => [event.type, "at" in event && event.at])).toEqual([
+      ["key-disabled", clock.now() - 5_000],
+      ["key-cooled", clock.now()],
+    ]);
   });
 
   it("asks each key once at the most, all of them if need be", async () => {

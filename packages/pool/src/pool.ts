@@ -142,7 +142,7 @@ export class Pool {
     effect: Extract<KeyEffect, { kind: "cool" | "rest-model" }>,
     verdict: Verdict,
   ): Promise<void> {
-    const { state, journal, events } = this.#ports;
+    const { state, journal, events, clock } = this.#ports;
     const { httpStatus } = verdict;
     const scope = this.#scopeOf(effect, ticket);
     const failure = effect.kind === "cool" ? effect.failure : ({ rest: "ladder", fixedMs: effect.restMs } as const);
@@ -151,7 +151,8 @@ export class Pool {
     if (!after.applied) return;
     const model = scope === "model" ? (ticket.model ?? "") : "";
     const { failures, coolUntil: until, wait } = after.health;
-    const at = after.reason?.at ?? 0;
+    // Not the reason's: a refused key keeps its refusal as the reason, with the instant of that.
+    const at = clock.now();
     const event = {
       poolId: this.id,
       keyId: ticket.keyId,
