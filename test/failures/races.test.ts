@@ -140,14 +140,14 @@ function scriptedBy(random: () => number, isStream: boolean): Pick<Scripted, "sa
   return isStream ? stream : success;
 }
 
-/** Changes keys as the dice fall; there are always some left to serve. */
+/** Changes keys as the dice fall, each way as often as the others; there are always some left to serve. */
 class Operator {
   readonly #observer: Observer;
   readonly #pool: PooledProvider;
   readonly #random: () => number;
   readonly #ids: string[];
+  #deck: ((id: string) => Promise<unknown>)[] = [];
   #made = 0;
-  #deleted = 0;
 
   constructor(observer: Observer, pool: PooledProvider, random: () => number) {
     this.#observer = observer;
@@ -157,20 +157,28 @@ class Operator {
   }
 
   async act(): Promise<void> {
-    const id = this.#ids[Math.floor(this.#random() * this.#ids.length)] ?? "";
-    const acts = [
-      () => this.#patch("label", id, { label: `label ${this.#made++}` }),
-      () => this.#patch("weight", id, { weight: 1 + Math.floor(this.#random() * 5) }),
-      () => this.#order(id),
-      () => this.#patch("value", id, { api_key: this.#newValue() }),
-      () => this.#patch("disable", id, { enabled: false }),
-      () => this.#patch("enable", id, { enabled: true }),
+    if (this.#deck.length === 0) this.#deck = this.#acts();
+    const [next] = this.#deck.splice(this.#below(this.#deck.length), 1);
+    await next?.(this.#ids[this.#below(this.#ids.length)] ?? "");
+  }
+
+  #acts(): ((id: string) => Promise<unknown>)[] {
+    return [
+      (id) => this.#patch("label", id, { label: `label ${this.#made++}` }),
+      (id) => this.#patch("weight", id, { weight: 1 + this.#below(5) }),
+      (id) => this.#order(id),
+      (id) => this.#patch("value", id, { api_key: this.#newValue() }),
+      (id) => this.#patch("disable", id, { enabled: false }),
+      (id) => this.#patch("enable", id, { enabled: true }),
       () => this.#bringBack(),
       () => this.#bringBack(),
-      () => this.#observer.change("reset", id, "POST", `/keys/${id}/reset`),
-      () => this.#replace(id),
+      (id) => this.#observer.change("reset", id, "POST", `/keys/${id}/reset`),
+      (id) => this.#replace(id),
     ];
-    await acts[Math.floor(this.#random() * acts.length)]?.();
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
   }
 
   #patch(kind: "label" | "weight" | "value" | "disable" | "enable", id: string, body: object): Promise<void> {
@@ -188,9 +196,8 @@ class Operator {
     for (const { id, status } of keys) if (status === "disabled") await this.#patch("enable", id, { enabled: true });
   }
 
-  /** Deletes a key, a few times, and adds another. */
+  /** Deletes a key and adds another. */
   async #replace(id: string): Promise<void> {
-    if (this.#deleted++ >= 5) return;
     await this.#observer.change("delete", id, "DELETE", `/keys/${id}`);
     this.#ids.splice(this.#ids.indexOf(id), 1);
     this.#ids.push(await this.#observer.add(this.#newValue()));

@@ -87,10 +87,39 @@ describe("a history without fault", () => {
       },
     ],
     [
+      "a key that was refused, then disabled to no effect, then given a new value",
+      {
+        calls: [refusedThenServed, aCall("c2", [anAttempt("A", [200, 210], "success", { value: "A2" })])],
+        changes: [aChange("disable", "A", 50), aChange("value", "A", 80, "A2")],
+      },
+    ],
+    [
+      "a limit of an old burst that extends the rest",
+      {
+        calls: [
+          limitedThenServed,
+          aCall("c2", [anAttempt("A", [15, 50], "limited", { answer: { hintMs: 9_000 } }), anAttempt("B", [60, 70])]),
+        ],
+        events: [cooled("A", 21, 1, 1_021), cooled("A", 51, 1, 9_051)],
+        snapshots: [aSnapshot(90, { id: "A", status: "cooling_down", failures: 1, cooldownUntil: 9_051 })],
+      },
+    ],
+    [
       "a count that a later success cleared",
       {
         calls: [limitedThenServed, aCall("c2", [anAttempt("A", [2_000, 2_010])])],
         snapshots: [aSnapshot(3_000, { id: "A" })],
+      },
+    ],
+    [
+      "a failure that set out before a cooldown and came after the success that ended its count",
+      {
+        calls: [
+          aCall("c1", [anAttempt("A", [5, 1_300], "limited", { answer: { isLate: true } })]),
+          limitedThenServed,
+          aCall("c3", [anAttempt("A", [1_200, 1_210])]),
+        ],
+        snapshots: [aSnapshot(2_000, { id: "A", failures: 0 })],
       },
     ],
     [
@@ -155,6 +184,14 @@ describe("a history that breaks a rule is found out:", () => {
       "call c1 used the disabled key A",
     ],
     [
+      "a disabled key that a new value brings back",
+      {
+        calls: [aCall("c1", [anAttempt("A", [200, 210], "success", { value: "A2" })])],
+        changes: [aChange("disable", "A", 50), aChange("value", "A", 80, "A2")],
+      },
+      "call c1 used the disabled key A",
+    ],
+    [
       "a retry before the database knew",
       {
         calls: [
@@ -178,13 +215,42 @@ describe("a history that breaks a rule is found out:", () => {
     ],
     [
       "an event of two steps",
-      { events: [cooled("A", 10, 1, 1_000), cooled("A", 20, 3, 4_000)] },
+      { calls: [limitedThenServed], events: [cooled("A", 10, 1, 1_000), cooled("A", 20, 3, 4_000)] },
       "the key A took more than one step at once",
     ],
     [
       "an event whose deadline moved back",
-      { events: [cooled("A", 10, 1, 5_000), cooled("A", 20, 1, 1_000)] },
+      { calls: [limitedThenServed], events: [cooled("A", 10, 1, 5_000), cooled("A", 20, 1, 1_000)] },
       "a cooldown of the key A moved its deadline back",
+    ],
+    [
+      "a key that cools for what another key met",
+      { calls: [limitedThenServed], events: [cooled("B", 21, 1, 1_020)] },
+      "key-cooled of the key B has no cause",
+    ],
+    [
+      "a key that cools for what its old value met",
+      {
+        calls: [aCall("c1", [anAttempt("A", [10, 200], "limited"), anAttempt("B", [210, 220])])],
+        changes: [aChange("value", "A", 50, "A2")],
+        events: [cooled("A", 205, 1, 1_200)],
+      },
+      "key-cooled of the key A has no cause",
+    ],
+    [
+      "a key that is disabled by an attempt from before it was cleared",
+      {
+        calls: [aCall("c1", [anAttempt("A", [10, 200], "refused"), anAttempt("B", [210, 220])])],
+        changes: [aChange("reset", "A", 50)],
+        snapshots: [aSnapshot(300, { id: "A" })],
+        events: [{ type: "key-disabled", keyId: "A", at: 205 }],
+      },
+      "key-disabled of the key A has no cause",
+    ],
+    [
+      "a key that recovers without a success",
+      { calls: [limitedThenServed], events: [{ type: "key-recovered", keyId: "A", at: 25 }] },
+      "key-recovered of the key A has no cause",
     ],
     [
       "a key that is disabled for what its old value did",

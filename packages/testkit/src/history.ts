@@ -100,6 +100,7 @@ export function violationsOf(history: History): string[] {
     ...notInDatabase(index),
     ...movedBack(index),
     ...eventsOutOfStep(index),
+    ...eventsWithoutCause(index),
     ...wronglyLeft(index),
   ];
 }
@@ -119,6 +120,8 @@ interface SeenAttempt extends AttemptEntry {
 
 /** Our clock against that of the gateway's process. */
 const slackMs = 50;
+/** How much later than its client the gateway may be done with a call. */
+const lateMs = 1_000;
 const clearing = new Set<ChangeEntry["kind"]>(["value", "enable", "reset", "delete"]);
 
 class HistoryIndex {
@@ -199,13 +202,18 @@ function usedWhenOut(index: HistoryIndex): string[] {
 }
 
 /** Until when at least a failure keeps its key out; -Infinity if that cannot be told. */
-function outUntilOf(index: HistoryIndex, { keyId, chosenAfter, answer }: SeenAttempt): number {
+function outUntilOf(index: HistoryIndex, failed: SeenAttempt): number {
+  const { answer } = failed;
   if (answer.kind === "refused") return Infinity;
   if (answer.kind !== "limited" || answer.isLate === true) return -Infinity;
   const { baseMs, capMs } = index.history.policy;
   const hintMs = Math.min(answer.hintMs ?? 0, capMs);
-  // It belongs to an older burst, and then has no step of its own, only if another limit was noted since the choice.
-  const mayBeOldBurst = index
+  return answer.at + Math.max(hintMs, mayBeOfOldBurst(index, failed) ? 0 : baseMs) - slackMs;
+}
+
+/** Whether another limit of its key may have been noted since its choice: then it adds no step of its own. */
+function mayBeOfOldBurst(index: HistoryIndex, { keyId, chosenAfter, answer }: SeenAttempt): boolean {
+  return index
     .attemptsOf(keyId)
     .some(
       (other) =>
@@ -214,7 +222,6 @@ function outUntilOf(index: HistoryIndex, { keyId, chosenAfter, answer }: SeenAtt
         other.answer.at <= answer.at + slackMs &&
         other.notedBy >= chosenAfter,
     );
-  return answer.at + Math.max(hintMs, mayBeOldBurst ? 0 : baseMs) - slackMs;
 }
 
 /** §3: a change takes effect with the answer to the call that made it. */
@@ -241,9 +248,23 @@ function isOlderValue(index: HistoryIndex, { keyId, value }: SeenAttempt, replac
 }
 
 function isOnAgain(index: HistoryIndex, disabled: ChangeEntry, by: number): boolean {
+  // To disable a key that a refusal has taken out already changes nothing: a new value brings it back as before.
+  const kinds = mayBeRefused(index, disabled) ? ["enable", "value"] : ["enable"];
   return index
     .changesOf(disabled.keyId)
-    .some(({ kind, beganAt }) => kind === "enable" && beganAt >= disabled.beganAt && beganAt <= by);
+    .some(({ kind, beganAt }) => kinds.includes(kind) && beganAt >= disabled.beganAt && beganAt <= by);
+}
+
+function mayBeRefused(index: HistoryIndex, { keyId, beganAt, returnedAt }: ChangeEntry): boolean {
+  const isCleared = (from: number): boolean =>
+    index
+      .changesOf(keyId)
+      .some(
+        (change) => ["enable", "value"].includes(change.kind) && change.beganAt > from && change.returnedAt < beganAt,
+      );
+  return index
+    .attemptsOf(keyId)
+    .some(({ answer }) => answer.kind === "refused" && answer.at <= returnedAt && !isCleared(answer.at));
 }
 
 /** Rule 4: refused keys are disabled in the database before the retry is sent. */
@@ -296,6 +317,31 @@ function eventsOutOfStep(index: HistoryIndex): string[] {
   return found;
 }
 
+const causes: Readonly<Record<KeyEventEntry["type"], AnswerEntry["kind"]>> = {
+  "key-cooled": "limited",
+  "key-disabled": "refused",
+  "key-recovered": "success",
+};
+
+/** Rules 3 and 4: what happens to a key is the doing of an answer to that key and value, and of none from before it was cleared. */
+function eventsWithoutCause(index: HistoryIndex): string[] {
+  return index.history.events
+    .filter((event) => !index.attemptsOf(event.keyId).some((attempt) => mayHaveCaused(index, attempt, event)))
+    .map((event) => `${event.type} of the key ${event.keyId} has no cause`);
+}
+
+function mayHaveCaused(index: HistoryIndex, attempt: SeenAttempt, event: KeyEventEntry): boolean {
+  const { answer, arrivedAt, notedBy, callEndedAt } = attempt;
+  if (answer.kind !== causes[event.type]) return false;
+  if (event.at < answer.at - slackMs) return false;
+  // Of what is told late, or is a success when it has ended, only the end of the call bounds when it was noted.
+  const isBounded = notedBy !== Infinity && answer.kind !== "success";
+  if (event.at > (isBounded ? notedBy : callEndedAt + lateMs) + slackMs) return false;
+  const isVoid = (change: ChangeEntry): boolean =>
+    (change.kind === "value" || change.kind === "reset") && arrivedAt < change.beganAt && change.returnedAt < answer.at;
+  return !index.changesOf(attempt.keyId).some(isVoid);
+}
+
 /** Rules 3 to 5: what is left in the end is what the answers to each key's present value explain. */
 function wronglyLeft(index: HistoryIndex): string[] {
   const end = index.history.snapshots.at(-1);
@@ -307,7 +353,11 @@ function wronglyLeft(index: HistoryIndex): string[] {
     const present = index.attemptsOf(key.id).filter((attempt) => value === undefined || attempt.value === value);
     return [
       ...wronglyRefused(key, present, { value: lastOf("value"), cleared: lastOf("value", "enable", "reset") }),
-      ...wronglyCounted(key, present, { value: lastOf("value", "reset"), cleared: lastOf("value", "enable", "reset") }),
+      ...wronglyCounted(
+        index,
+        { key, present },
+        { value: lastOf("value", "reset"), cleared: lastOf("value", "enable", "reset") },
+      ),
     ];
   });
 }
@@ -333,14 +383,21 @@ function wronglyRefused(key: KeyAtRest, present: readonly SeenAttempt[], { value
 }
 
 /** Rules 2 and 3: the count of failures in a row. */
-function wronglyCounted(key: KeyAtRest, present: readonly SeenAttempt[], { value, cleared }: LastClearings): string[] {
+function wronglyCounted(
+  index: HistoryIndex,
+  { key, present }: { readonly key: KeyAtRest; readonly present: readonly SeenAttempt[] },
+  { value, cleared }: LastClearings,
+): string[] {
   const since = value?.beganAt ?? -Infinity;
   const limits = present.filter(({ answer, arrivedAt }) => answer.kind === "limited" && arrivedAt >= since);
   const successes = present.filter(({ answer }) => answer.kind === "success");
-  const certain = limits.filter(({ chosenAfter }) => chosenAfter > (cleared?.returnedAt ?? -Infinity));
   const steps = longestRow(limits);
   if (key.failures > steps) return [`the key ${key.id} counts ${key.failures} failures, of ${steps} at the most`];
 
+  // One of an old burst may have come when a success had cleared the count of its burst: it leaves that at nought.
+  const certain = limits
+    .filter(({ chosenAfter }) => chosenAfter > (cleared?.returnedAt ?? -Infinity))
+    .filter((limit) => !mayBeOfOldBurst(index, limit));
   const lastAt = Math.max(...certain.map(({ answer }) => answer.at));
   if (key.failures === 0 && certain.length > 0 && !successes.some(({ arrivedAt }) => arrivedAt > lastAt)) {
     return [`the count of the key ${key.id} was cleared by a success that set out before the last failure`];
