@@ -253,6 +253,18 @@ describe("a history that breaks a rule is found out:", () => {
       "key-recovered of the key A has no cause",
     ],
     [
+      "a key that recovers by a success that set out before its last failure",
+      {
+        calls: [
+          aCall("c1", [anAttempt("A", [10, 320])]),
+          aCall("c2", [anAttempt("A", [20, 300], "limited"), anAttempt("B", [310, 330])]),
+        ],
+        snapshots: [aSnapshot(400, { id: "A", failures: 1 })],
+        events: [cooled("A", 301, 1, 1_301), { type: "key-recovered", keyId: "A", at: 321 }],
+      },
+      "key-recovered of the key A has no cause",
+    ],
+    [
       "a key that is disabled for what its old value did",
       {
         calls: [refusedThenServed],

@@ -325,9 +325,19 @@ const causes: Readonly<Record<KeyEventEntry["type"], AnswerEntry["kind"]>> = {
 
 /** Rules 3 and 4: what happens to a key is the doing of an answer to that key and value, and of none from before it was cleared. */
 function eventsWithoutCause(index: HistoryIndex): string[] {
-  return index.history.events
-    .filter((event) => !index.attemptsOf(event.keyId).some((attempt) => mayHaveCaused(index, attempt, event)))
-    .map((event) => `${event.type} of the key ${event.keyId} has no cause`);
+  const found: string[] = [];
+  const lastFailureAt = new Map<string, number>();
+  for (const event of index.history.events) {
+    const { keyId, type } = event;
+    // Only a success that set out after the last failure ends a count.
+    const setOutAfter = type === "key-recovered" ? (lastFailureAt.get(keyId) ?? -Infinity) - slackMs : -Infinity;
+    const isCaused = index
+      .attemptsOf(keyId)
+      .some((attempt) => attempt.arrivedAt > setOutAfter && mayHaveCaused(index, attempt, event));
+    if (!isCaused) found.push(`${type} of the key ${keyId} has no cause`);
+    if (type === "key-cooled") lastFailureAt.set(keyId, event.at);
+  }
+  return found;
 }
 
 function mayHaveCaused(index: HistoryIndex, attempt: SeenAttempt, event: KeyEventEntry): boolean {
