@@ -10,7 +10,7 @@ import {
 import { beforeAll, describe, expect, it } from "vitest";
 import { poolOf, type PoolOptions, storedKey } from "../pooled-provider.ts";
 import { callOnWire } from "../wire-client.ts";
-import { afterAnswer, healthOf } from "./observed.ts";
+import { afterAnswer, healthOf, noticeOf, noticesOf } from "./observed.ts";
 
 let gateway: RunningGateway;
 beforeAll(async () => {
@@ -30,8 +30,7 @@ const noSuchKey = openAiError(401, {
 /** An answer that says nothing about keys: one hit, given back as it came, every key as it was, and a notice. */
 async function expectPassedThrough(answer: Reply, status: number, notice: string, options: PoolOptions = {}) {
   await using pool = await poolOf(gateway, { weights: [1, 1, 1], ...options });
-  await using events = await openEvents(gateway);
-  pool.provider.on().always(answer);
+  const script = pool.provider.on().always(answer);
 
   const response = await pool.send();
   const text = await response.text();
@@ -39,54 +38,13 @@ async function expectPassedThrough(answer: Reply, status: number, notice: string
   expect([response.status, response.headers.get("x-keywheel-error")]).toEqual([status, null]);
   expect(pool.provider.picks()).toBe("A");
   expect(await healthOf(gateway, pool)).toEqual(["available 0", "available 0", "available 0"]);
-  expect(await events.next((event) => event.type === "notice" && event.provider_id === pool.record.id)).toMatchObject({
-    code: notice,
-  });
+  expect((await noticeOf(gateway, pool, notice)).message).toContain(new URL(pool.provider.origin).host);
+
+  // It is over when the provider serves again.
+  script.clear();
+  await pool.turns(1);
+  expect(await noticesOf(gateway, pool)).toEqual([]);
   return text;
-}
-
-interface Heard {
-  readonly type: string;
-  readonly provider_id?: string;
-  readonly [field: string]: unknown;
-}
-
-/** The live events of the gateway from now on. */
-async function openEvents(
-  from: RunningGateway,
-): Promise<AsyncDisposable & { next(fits: (event: Heard) => boolean): Promise<Heard> }> {
-  const leaving = new AbortController();
-  const response = await fetch(`${from.url}/api/events`, {
-    headers: { authorization: `Bearer ${from.adminToken}` },
-    signal: leaving.signal,
-  });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  return {
-    async next(fits) {
-      for (;;) {
-        const blocks = text.split("\n\n");
-        text = blocks.pop() ?? "";
-        for (const block of blocks) {
-          const data = block
-            .split("\n")
-            .find((line) => line.startsWith("data:"))
-            ?.slice(5);
-          const event = data === undefined ? undefined : (JSON.parse(data) as Heard);
-          if (event !== undefined && fits(event)) return event;
-        }
-        const piece = await reader?.read();
-        if (piece?.value === undefined) throw new Error("the events ended");
-        text += piece.value;
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      leaving.abort();
-      await reader?.cancel().catch(() => {
-        // Aborted above: there is nothing left to cancel.
-      });
-    },
-  };
 }
 
 describe("C. 401 and 403", () => {
@@ -202,27 +160,43 @@ describe("C. 401 and 403", () => {
     expect([after.status, after.picks, after.key.status]).toEqual([200, "AB", "available"]);
   });
 
-  it("case 26: a wrong base URL refuses every key at once; one call brings back all that were refused, and no other", async () => {
+  it("case 26: a wrong base URL refuses every key at once; a notice names the host, and one call brings them all back", async () => {
     await using pool = await poolOf(gateway, { weights: [1, 1, 1, 1] });
     await using wrong = await poolOf(gateway, { weights: [] });
-    await gateway.api("PATCH", `/keys/${pool.keys[3]?.id}`, { enabled: false });
     const pointAt = (baseUrl: string): Promise<unknown> =>
       gateway.api("PATCH", `/providers/${pool.record.id}`, { base_url: baseUrl, confirm_host_change: true });
+    // A person's own switch, which nobody else may turn back.
+    await gateway.api("PATCH", `/keys/${pool.keys[3]?.id}`, { enabled: false });
     await pointAt(wrong.provider.baseUrl);
     const refused = await pool.send();
     const disabled = await healthOf(gateway, pool);
+    const suspicion = await noticeOf(gateway, pool, "all_keys_refused");
 
     await pointAt(pool.provider.baseUrl);
-    await gateway.api("POST", `/providers/${pool.record.id}/keys/bulk`, {
-      action: "enable",
-      where: { reason: "authentication_failed" },
-    });
+    const { action } = await noticeOf(gateway, pool, "base_url_changed");
+    await gateway.api(action?.method ?? "", action?.path.replace(/^\/api/, "") ?? "", action?.body);
 
     expect([refused.status, refused.headers.get("x-keywheel-error")]).toEqual([503, "no_usable_key"]);
     expect(wrong.provider.requests).toHaveLength(3);
     expect(disabled).toEqual(["disabled 0", "disabled 0", "disabled 0", "disabled 0"]);
+    expect(suspicion.message).toContain(new URL(wrong.provider.origin).host);
+    expect(suspicion.action).toEqual(action);
+    expect(action?.body).toEqual({ action: "enable", where: { reason: "authentication_failed" } });
     expect(await healthOf(gateway, pool)).toEqual(["available 0", "available 0", "available 0", "disabled 0"]);
     expect((await pool.send()).status).toBe(200);
+    expect(await noticesOf(gateway, pool)).toEqual([]);
+  });
+
+  it("case 26: keys that were accepted here before are not taken for right ones at a wrong address", async () => {
+    await using pool = await poolOf(gateway);
+    await pool.turns(2);
+    for (const letter of ["A", "B"]) pool.provider.revoke(pool.valueOf(letter));
+    await pool.turns(1);
+
+    const notice = await noticeOf(gateway, pool, "no_usable_key");
+
+    expect(notice.message).not.toContain("never accepted");
+    expect((await noticesOf(gateway, pool)).map(({ code }) => code)).not.toContain("all_keys_refused");
   });
 
   it("case 27: a key that is refused for ever is asked once, and twenty clients notice nothing", async () => {

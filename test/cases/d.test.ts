@@ -9,7 +9,7 @@ import {
 } from "@keywheel/testkit";
 import { beforeAll, describe, expect, it } from "vitest";
 import { poolOf, type PooledProvider } from "../pooled-provider.ts";
-import { healthOf } from "./observed.ts";
+import { healthOf, noticesOf } from "./observed.ts";
 
 let gateway: RunningGateway;
 beforeAll(async () => {
@@ -134,30 +134,47 @@ describe("D. overload, server errors, network", () => {
   it("case 32: overload that meets many requests at once is one episode a key, and ends with it", async () => {
     await using pool = await poolOf(gateway, { weights: [1, 1, 1], settings: { cooldown: { base_ms: 1_000 } } });
     const gate = Promise.withResolvers<void>();
-    pool.provider.on().always(reply.after(gate.promise, reply.status(529)));
+    const script = pool.provider.on().always(reply.after(gate.promise, reply.status(529)));
     const crowd = timesOf(30, () => pool.send());
     await pool.provider.arrived(30);
 
     gate.resolve();
     const statuses = await statusesOf(crowd);
     const health = await healthOf(gateway, pool);
-    pool.provider.on().clear();
+    const hits = pool.provider.requests.length;
+    script.clear();
     for (const letter of ["A", "B", "C"]) await pool.becomes(letter, "available");
+    const after = await statusesOf(timesOf(6, () => pool.send()));
 
+    expect(after).toEqual(timesOf(6, () => 200));
     expect(new Set(statuses)).toEqual(new Set([503]));
     expect(health).toEqual(["cooling_down 1", "cooling_down 1", "cooling_down 1"]);
     // Each request tries each key once at the most.
-    expect(pool.provider.requests.length).toBeLessThanOrEqual(90);
+    expect(hits).toBeLessThanOrEqual(90);
   });
 
-  it("case 33: a limit of the address that meets twenty requests brings every key to step one, and hides none", async () => {
+  it("case 33: a limit of the address that meets twenty requests brings every key to step one, hides none, and is told as one", async () => {
     await using pool = await poolOf(gateway, { weights: [1, 1, 1, 1] });
     pool.provider.on().always(openAiError(429, { message: "Too many requests", type: "requests", code: null }));
 
     const statuses = await statusesOf(timesOf(20, () => pool.send()));
+    const notices = await noticesOf(gateway, pool);
 
     expect(new Set(statuses)).toEqual(new Set([429]));
     expect(await healthOf(gateway, pool)).toEqual(timesOf(4, () => "cooling_down 1"));
+    expect(notices.map(({ code }) => code).sort()).toEqual(["keys_limited_together", "pool_exhausted"]);
+  });
+
+  it("case 33: keys that are limited one after the other are no sign of it", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+    pool.provider.forKey(pool.valueOf("A")).next(reply.status(429));
+    await pool.turns(1);
+    // Real time: what comes within a second of each other is taken for one limit.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    pool.provider.forKey(pool.valueOf("B")).next(reply.status(429));
+    await pool.turns(1);
+
+    expect((await noticesOf(gateway, pool)).map(({ code }) => code)).toEqual(["pool_exhausted"]);
   });
 
   it("case 34: an answer that is slower than one limit and faster than another: 504, then 200", async () => {

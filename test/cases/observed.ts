@@ -1,5 +1,5 @@
 import type { KeyView, Reply, RunningGateway } from "@keywheel/testkit";
-import { poolOf, type PooledProvider, type PoolOptions } from "../pooled-provider.ts";
+import { eventually, poolOf, type PooledProvider, type PoolOptions } from "../pooled-provider.ts";
 
 /** How long a key's present rest was made, ms: the API tells when it ends and when its reason was seen. */
 export function restMsOf(key: KeyView): number {
@@ -39,4 +39,31 @@ export async function afterAnswer(
 /** What of the pool's keys a failure would have changed, in order. */
 export async function healthOf(gateway: RunningGateway, pool: PooledProvider): Promise<string[]> {
   return (await gateway.keys(pool.record)).map((key) => `${key.status} ${key.consecutive_failures}`);
+}
+
+/** A notice of the gateway's, as `/api` shows it. */
+export interface NoticeView {
+  readonly code: string;
+  readonly provider_id: string | null;
+  readonly message: string;
+  readonly action: { readonly method: string; readonly path: string; readonly body: object } | null;
+  readonly resolved_at: string | null;
+}
+
+/** Waits for a notice about the pool's provider that holds. */
+export async function noticeOf(gateway: RunningGateway, pool: PooledProvider, code: string): Promise<NoticeView> {
+  const found = await eventually(
+    () => noticesOf(gateway, pool),
+    (notices) => notices.some((notice) => notice.code === code),
+    { what: `the notice ${code}` },
+  );
+  const [notice] = found.filter((one) => one.code === code);
+  if (notice === undefined) throw new Error("the notice was there and is not");
+  return notice;
+}
+
+/** The notices about the pool's provider that hold. */
+export async function noticesOf(gateway: RunningGateway, pool: PooledProvider): Promise<NoticeView[]> {
+  const { data } = await gateway.api<{ data: NoticeView[] }>("GET", "/notices");
+  return data.filter((notice) => notice.provider_id === pool.record.id && notice.resolved_at === null);
 }
