@@ -106,6 +106,27 @@ describe("contract: session carriers", () => {
     expect(pool.provider.picks() + (await pool.turns(1, { headers }))).toBe("AB");
   });
 
+  it("takes a prompt_cache_key that many conversations send for none, and keeps each of them on its key", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1, 1] });
+    const ask = async (...talk: readonly string[]): Promise<string | null> => {
+      const messages = talk.map((content, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content }));
+      const response = await pool.send({ body: { model: "gpt-test", prompt_cache_key: "my-app", messages } });
+      await response.arrayBuffer();
+      return response.headers.get("x-keywheel-key");
+    };
+    const openings = Array.from({ length: 38 }, (_, i) => `Question ${i}`);
+    const first: (string | null)[] = [];
+    for (const opening of openings) first.push(await ask(opening));
+    // Eight may be one client with side calls.
+    expect(new Set(first.slice(0, 8)).size).toBe(1);
+    const rest = first.slice(8);
+    for (const { id } of pool.keys) expect(rest.filter((one) => one === id)).toHaveLength(10);
+
+    const second: (string | null)[] = [];
+    for (const opening of openings.slice(8)) second.push(await ask(opening, "Answer", "And?"));
+    expect(second).toEqual(rest);
+  });
+
   it("keeps the sessions of two providers apart", async () => {
     await using one = await poolOf(gateway, { weights: [1, 1] });
     await using two = await poolOf(gateway, { weights: [1, 1] });

@@ -32,6 +32,7 @@ export {
   type WaitSource,
 } from "./rules/cooldown.ts";
 export { fingerprint, type Fingerprint } from "./rules/fingerprint.ts";
+export { SharedValues } from "./rules/shared-values.ts";
 export type { DurationMs, EpochMs } from "./rules/time.ts";
 export type { JudgedAnswer, KeyEffect, ReasonCode, RequestEffect, Verdict } from "./rules/verdict.ts";
 export { Pool } from "./pool.ts";
@@ -58,7 +59,7 @@ export {
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
 export { scanFields, stringValue } from "./providers/json-scan.ts";
 export type { ProviderKind } from "./providers/kinds.ts";
-export { ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
+export { isSharable, ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
@@ -73,4 +74,4 @@ export {
 } from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";
-export { type Conversation, conversationOf } from "./providers/conversation.ts";
+export { type Conversation, conversationOf, openingOf } from "./providers/conversation.ts";

@@ -10,6 +10,7 @@ import {
   type Ending,
   objectPrint,
   type Secret,
+  SharedValues,
   type Usage,
 } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
@@ -93,6 +94,7 @@ const leftEarly: Result = { status: 0, ending: "gone" };
 export class DataPlane {
   readonly #deps: DataPlaneDeps;
   readonly #budget: BodyBudget;
+  readonly #sharedValues = new SharedValues();
   #running = 0;
 
   constructor(deps: DataPlaneDeps) {
@@ -197,7 +199,7 @@ export class DataPlane {
   async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
     const { runtime, requestId, ledger } = passage;
     const { clock, onAttempt, onNotice } = this.#deps;
-    const { question, mayShowObjects } = askPool(passage, body);
+    const { question, mayShowObjects } = askPool(passage, body, this.#sharedValues);
     if (question.model !== undefined) ledger.model = question.model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
     const outcome = await dispatch<StreamedAnswer>({

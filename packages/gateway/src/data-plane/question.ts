@@ -2,15 +2,18 @@ import {
   conversationOf,
   type Fingerprint,
   isListing,
+  isSharable,
   mayShowObjects,
   objectPrint,
   objectsInBody,
   objectsInPath,
   objectsInQuery,
+  openingOf,
   type Question,
   scanFields,
   sessionFields,
   sessionOf,
+  type SharedValues,
   stringValue,
 } from "@keywheel/pool";
 import type { Admitted } from "./admission.ts";
@@ -34,17 +37,21 @@ const noFields: ReadonlyMap<string, string> = new Map();
 const longestModel = 256;
 
 /** Reads session, model and named objects from headers, path and body; the body is read once and not parsed. */
-export function askPool(passage: Admitted, body: SendableBody): Asked {
+export function askPool(passage: Admitted, body: SendableBody, sharedValues: SharedValues): Asked {
   const { runtime, token, header, pathOnly, request, upgrade, target } = passage;
   const method = request.method ?? "";
   const json = jsonBytes(passage, body);
   const fields = json === undefined ? noFields : scanFields(json, scannedFields);
   const scope = `${runtime.record.id}\n${token?.id ?? ""}`;
-  const session = sessionOf(scope, header, fields);
+  const named = sessionOf(scope, header, fields);
+  const mayBeShared = named !== undefined && isSharable(named);
+  const opening = mayBeShared && json !== undefined ? openingOf(json) : undefined;
+  const isShared = mayBeShared && sharedValues.isShared(named.fingerprint, opening, passage.startedAt);
+  const session = isShared ? undefined : named;
   const mayContinue = session === undefined && json !== undefined && runtime.settings.affinity.enabled;
   const conversation = mayContinue && isConversing(pathOnly) ? conversationOf(scope, json) : undefined;
-  const named = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
-  const model = modelInPath(runtime.record.kind, pathOnly) ?? named;
+  const askedModel = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
+  const model = modelInPath(runtime.record.kind, pathOnly) ?? askedModel;
   const objects = runtime.pool.hasPins ? namedObjects(passage, json) : [];
   const question: Question = {
     ...(session === undefined ? {} : { session }),

@@ -1,7 +1,7 @@
 import { aPolicy, createFakeClock, keysOf } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { MemoryState } from "../memory/memory-state.ts";
-import { type Conversation, conversationOf } from "./conversation.ts";
+import { type Conversation, conversationOf, openingOf } from "./conversation.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -559,6 +559,39 @@ describe("no conversation", () => {
     const deep = "[".repeat(1_000_000) + "]".repeat(1_000_000);
 
     expect(conversation(`{"tools":${deep},"messages":[{"role":"user","content":"x"}]}`).binds).toHaveLength(1);
+  });
+});
+
+describe("the opening", () => {
+  const opening = (body: Body | string): ReturnType<typeof openingOf> =>
+    openingOf(encoder.encode(typeof body === "string" ? body : JSON.stringify(body)));
+
+  it.each(Object.entries(apis))(
+    "of %s is the same in each turn, and another if the user says something else",
+    (_, turn) => {
+      const other = JSON.stringify(turn(3)).replace(/"(look|question 0)"/, '"$1, please"');
+      expect(opening(turn(0))).toBeDefined();
+      expect(opening(turn(3))).toEqual(opening(turn(0)));
+      expect(opening(other)).not.toEqual(opening(turn(0)));
+    },
+  );
+
+  it("does not depend on instructions, and is not read beyond", () => {
+    const asked = opening(chat(user("hi")));
+    expect(opening(chat({ role: "system", content: "Be brief." }, user("hi")))).toEqual(asked);
+    expect(opening({ instructions: "Be brief.", input: "hi" })).toEqual(opening({ input: "hi" }));
+    expect(opening('{"messages":[{"role":"user","content":"hi"},]')).toEqual(asked);
+  });
+
+  it.each(["", "[]", "7", "{}", '{"messages":', '{"messages":[]}', '{"messages":[3,{"role":"user","content":"hi"}]}'])(
+    "is not in %s",
+    (body) => {
+      expect(opening(body)).toBeUndefined();
+    },
+  );
+
+  it("is not what the model, the system or nobody says", () => {
+    expect(opening(chat(assistant("Hello"), { role: "system", content: "x" }, user("")))).toBeUndefined();
   });
 });
 

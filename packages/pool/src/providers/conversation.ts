@@ -1,6 +1,7 @@
 import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
 import { JsonReader } from "./conversation/json-reader.ts";
 import { avalanche, Lanes } from "./conversation/lanes.ts";
+import type { Message } from "./conversation/message.ts";
 import { MessageReader } from "./conversation/message-reader.ts";
 import { Transcript } from "./conversation/transcript.ts";
 import { type WordHash, WordTable } from "./conversation/words.ts";
@@ -53,6 +54,27 @@ export function conversationOf(scope: string, bytes: Uint8Array): Conversation |
   const places = (ends: readonly WordHash[]): readonly Fingerprint[] =>
     ends.flatMap((place) => seeds.map((seed) => follow(seed, place)));
   return { lookups: places(request.transcript.earlierEnds()), binds: places([end]) };
+}
+
+/**
+ * What the user said first in a request to a model: enough to tell conversations apart that have all else in common. Reads
+ * no further than that.
+ *
+ * @param bytes the body, as it came
+ * @returns undefined if no user says anything in it
+ */
+export function openingOf(bytes: Uint8Array): Fingerprint | undefined {
+  const reader = new JsonReader(bytes);
+  if (reader.peek() !== 0x7b) return undefined;
+  const messages = new MessageReader(reader);
+  for (let more = reader.firstField(); more; more = reader.nextField()) {
+    const field = fields.kindOf(reader.low);
+    if (field === "messages" || field === "contents" || field === "input") {
+      const opening = readOpening(reader, messages);
+      if (opening !== undefined) return opening;
+    } else reader.skip();
+  }
+  return undefined;
 }
 
 interface Request {
@@ -115,6 +137,25 @@ function readMessages(reader: JsonReader, messages: MessageReader, transcript: T
     if (reader.peek() !== 0x7b) reader.break();
     else transcript.add(messages.readMessage(2));
   }
+}
+
+function readOpening(reader: JsonReader, messages: MessageReader): Fingerprint | undefined {
+  const first = reader.peek();
+  if (first === 0x22) return openingIn(messages.readTextMessage());
+  if (first === 0x7b) return openingIn(messages.readMessage(1));
+  if (first !== 0x5b) reader.skip();
+  else {
+    for (let more = reader.firstElement(); more; more = reader.nextElement()) {
+      if (reader.peek() !== 0x7b) reader.break();
+      const opening = openingIn(messages.readMessage(2));
+      if (opening !== undefined) return opening;
+    }
+  }
+  return undefined;
+}
+
+function openingIn({ author, isEmpty, high, low }: Message): Fingerprint | undefined {
+  return author === "user" && !isEmpty ? { high, low } : undefined;
 }
 
 function follow(seed: WordHash, place: WordHash): Fingerprint {

@@ -48,6 +48,14 @@ const bodyFields: readonly (readonly [field: string, read: (raw: string) => stri
   ["prompt_cache_key", stringValue],
 ];
 
+/**
+ * Carriers whose values may be what many conversations have in common: OpenAI asks for one `prompt_cache_key` wherever
+ * prompts begin alike, which for many programs is everywhere.
+ *
+ * @see https://developers.openai.com/docs/guides/prompt-caching
+ */
+const sharableCarriers: ReadonlySet<string> = new Set(["body.prompt_cache_key"]);
+
 /** The top-level fields that `sessionOf` wants from a JSON body. */
 export const sessionFields: readonly string[] = bodyFields.map(([field]) => field);
 
@@ -77,6 +85,11 @@ export function sessionOf(
     if (value !== undefined) return reference(scope, `body.${field}`, value);
   }
   return undefined;
+}
+
+/** Whether `SharedValues` has to be asked before this value is believed to name one conversation. */
+export function isSharable({ carrier }: SessionRef): boolean {
+  return sharableCarriers.has(carrier);
 }
 
 /** The hash under which a session can be found by the very value that its client sent. */
