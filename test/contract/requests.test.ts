@@ -17,6 +17,7 @@ interface RequestView {
     readonly passed_over: readonly { readonly key_id: string; readonly because: string }[];
     readonly http_status: number | null;
     readonly outcome: string;
+    readonly message: string | null;
     readonly started_at: string;
     readonly duration_ms: number;
   }[];
@@ -69,7 +70,7 @@ describe("contract: the explanation of requests", () => {
     pool.provider.forKey(pool.valueOf("A")).next(reply.status(429, { "retry-after": "600" }));
     pool.provider
       .forKey(pool.valueOf("B"))
-      .next(reply.json(401, {}, { error: { message: "Incorrect API key provided" } }));
+      .next(reply.json(401, {}, { error: { message: `Incorrect API key provided: ${pool.valueOf("B")}.` } }));
     const before = Date.now();
     await (await pool.send({ session: "explained" })).arrayBuffer();
 
@@ -77,11 +78,16 @@ describe("contract: the explanation of requests", () => {
 
     expect(request).toMatchObject({ status: 200, error: null, key_id: c, session_id: "explained", standing: null });
     expect(
-      request.attempts.map(({ key_id, why, http_status, outcome }) => [key_id, why, http_status, outcome]),
+      request.attempts.map((attempt) => [attempt.key_id, attempt.why, attempt.http_status, attempt.outcome]),
     ).toEqual([
       [a, "turn", 429, "rate_limited"],
       [b, "turn", 401, "key_refused"],
       [c, "turn", 200, "succeeded"],
+    ]);
+    expect(request.attempts.map(({ message }) => message)).toEqual([
+      null,
+      "Incorrect API key provided: [redacted].",
+      null,
     ]);
     for (const attempt of request.attempts) {
       expect(Date.parse(attempt.started_at)).toBeGreaterThanOrEqual(before);

@@ -177,6 +177,24 @@ describe("failover", () => {
     ]);
   });
 
+  it("tells of no cooldown when a limit of a former burst comes after the key's success", async () => {
+    const { clock, events, pool } = await aBench({ A: [200] });
+    const settle = async (status: number, choice?: Choice): Promise<void> => {
+      const made = choice ?? (await pool.choose({}));
+      if (made.kind !== "key") throw new Error("no key was chosen");
+      return pool.settle(made.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
+    };
+    const late = await pool.choose({});
+    await settle(429);
+    clock.advance(60_000);
+    await settle(200);
+
+    await settle(429, late);
+
+    expect(events.map(({ type }) => type)).toEqual(["key-cooled", "key-recovered"]);
+    expect(await pool.choose({})).toMatchObject({ kind: "key", keyId: "A" });
+  });
+
   it("asks each key once at the most, all of them if need be", async () => {
     const { log, serve } = await aBench({ A: [429], B: [401], C: [529], D: [200] });
 

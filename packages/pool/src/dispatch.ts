@@ -250,7 +250,8 @@ async function record<A extends UpstreamAnswer>(
 ): Promise<void> {
   const { keyId, why, passedOver } = chosen;
   const status = delivery.kind === "answer" ? verdict.httpStatus : undefined;
-  options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code });
+  const message = verdict.message === undefined ? {} : { message: options.pool.redact(verdict.message) };
+  options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code, ...message });
   if (verdict.notice !== undefined) options.onNotice(verdict);
   // A success is one only when the body has reached the client whole: `finish` records it.
   if (verdict.key.kind === "succeeded") options.pool.release(chosen.ticket);

@@ -125,6 +125,11 @@ export class Pool {
     return this.#ports.state.snapshot(this.id);
   }
 
+  /** Takes every secret out of a text that the provider wrote. */
+  redact(text: string): string {
+    return this.#ports.redact(text);
+  }
+
   async #succeed(ticket: Ticket): Promise<void> {
     const { state, journal, events, clock } = this.#ports;
     state.release(ticket);
@@ -153,17 +158,13 @@ export class Pool {
     const { failures, coolUntil: until, wait } = after.health;
     // Not the reason's: a refused key keeps its refusal as the reason, with the instant of that.
     const at = clock.now();
-    const event = {
-      poolId: this.id,
-      keyId: ticket.keyId,
-      reason: effect.reason,
-      httpStatus,
-      failures,
-      until,
-      wait,
-      at,
-    };
-    events({ type: "key-cooled", ...(model === "" ? {} : { model }), ...event });
+    // A failure from before the last success counts, but gives the key no rest.
+    if (until > at) {
+      const { keyId } = ticket;
+      const ofModel = model === "" ? {} : { model };
+      const why = { reason: effect.reason, httpStatus, failures, until, wait };
+      events({ type: "key-cooled", poolId: this.id, keyId, ...ofModel, ...why, at });
+    }
     await journal.saveHealth(this.#record(ticket, model, after));
   }
 
@@ -198,7 +199,7 @@ export class Pool {
   }
 
   #reason(code: StatusReason["code"], verdict: Verdict): Omit<StatusReason, "at"> {
-    const message = verdict.message === undefined ? null : this.#ports.redact(verdict.message);
+    const message = verdict.message === undefined ? null : this.redact(verdict.message);
     return { code, httpStatus: verdict.httpStatus, message };
   }
 

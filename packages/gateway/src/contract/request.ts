@@ -18,6 +18,9 @@ export const attemptSchema = z
     duration_ms: z.number(),
     http_status: z.int().nullable().openapi({ description: "null when the provider gave no answer." }),
     outcome: z.string().openapi({ description: "What was recognised: `succeeded`, `rate_limited`, `key_refused` …" }),
+    message: z.string().nullable().openapi({
+      description: "What the provider said, or what broke, without secrets; null where there is nothing to tell.",
+    }),
   })
   .openapi("Attempt");
 

@@ -44,6 +44,7 @@ export function requestToWire(
       duration_ms: attempt.durationMs,
       http_status: attempt.status ?? null,
       outcome: attempt.outcome,
+      message: attempt.message ?? null,
     })),
     standing: record.standing ?? null,
     first_byte_ms: record.firstByteMs ?? null,

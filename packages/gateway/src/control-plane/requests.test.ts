@@ -52,7 +52,16 @@ describe("GET /api/requests", () => {
       firstByteMs: 5,
       responseBytes: 20,
       attempts: [
-        { keyId: a.id, why: "session", passedOver: [], startedAt, durationMs: 2, status: 429, outcome: "rate_limited" },
+        {
+          keyId: a.id,
+          why: "session",
+          passedOver: [],
+          startedAt,
+          durationMs: 2,
+          status: 429,
+          outcome: "rate_limited",
+          message: "Slow down",
+        },
         {
           keyId: b.id,
           why: "turn",
@@ -97,6 +106,7 @@ describe("GET /api/requests", () => {
           duration_ms: 2,
           http_status: 429,
           outcome: "rate_limited",
+          message: "Slow down",
         },
         {
           key_id: b.id,
@@ -107,6 +117,7 @@ describe("GET /api/requests", () => {
           duration_ms: 3,
           http_status: 200,
           outcome: "succeeded",
+          message: null,
         },
       ],
       standing: null,

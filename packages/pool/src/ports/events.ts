@@ -67,6 +67,8 @@ export interface AttemptRecord {
   readonly status: number | undefined;
   /** `Verdict.code`, or "client_gone". */
   readonly outcome: string;
+  /** What the provider said, or what broke; at most 500 characters, every secret taken out. */
+  readonly message?: string;
 }
 
 /** Who is told. Called synchronously on the request path: it must not throw and must return quickly. */

@@ -571,6 +571,8 @@ export type Attempt = {
   http_status: number | null;
   /** What was recognised: `succeeded`, `rate_limited`, `key_refused` … */
   outcome: string;
+  /** What the provider said, or what broke, without secrets; null where there is nothing to tell. */
+  message: string | null;
 };
 
 /** null if the answer told none. */
