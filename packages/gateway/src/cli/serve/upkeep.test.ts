@@ -131,6 +131,44 @@ describe("what is done regularly", () => {
     ]);
   });
 
+  it.each([
+    [86_400_000, 60],
+    [300_000, 30],
+    [1_000, 1],
+  ])("looks for sessions that idled out, with an idle time of %d ms every %d s", async (idleTtlMs, seconds) => {
+    const clock = createFakeClock();
+    const ticks: (() => void)[] = [];
+    let removals = 0;
+    const upkeep = new Upkeep({
+      sessions: { flush: async () => true },
+      activity,
+      checkNotices: () => {},
+      idleTimes: () => [
+        { providerId: "prv_a", idleTtlMs: 86_400_000 },
+        { providerId: "prv_b", idleTtlMs },
+      ],
+      deleteSessionsIdleSince: async () => 0,
+      sweepIdle: async () => ++removals,
+      prunePins: async () => 0,
+      flushTokenUses: async () => {},
+      clock,
+      log: quiet,
+      every: (ms, work) => {
+        if (ms === 1_000) ticks.push(work);
+        return () => {};
+      },
+    });
+    upkeep.start();
+
+    for (let second = 0; second < 120; second++) {
+      clock.advance(1_000);
+      for (const tick of ticks) tick();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+
+    expect(removals).toBe(120 / seconds);
+  });
+
   it("does not begin anew what has not ended, and writes the rest when it stops", async () => {
     const works = new Map<number, () => void>();
     let flushes = 0;

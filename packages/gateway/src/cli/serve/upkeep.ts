@@ -28,7 +28,9 @@ export interface UpkeepDeps {
 const sessionsEveryMs = 500;
 const noticesEveryMs = 1000;
 const tokensEveryMs = 5000;
-const idleEveryMs = 60_000;
+const pruneEveryMs = 60_000;
+/** Idle sessions are looked for this often at the least and at the most; between them ten times in an idle time. */
+const idleEveryMs = { least: 1_000, most: 60_000 };
 /** Providers keep files, batches and responses for a month or less unless told otherwise; twice that is enough. */
 const objectsKeptMs = 60 * 86_400_000;
 const pinsKept = 500_000;
@@ -39,9 +41,11 @@ export class Upkeep {
   readonly #ends: (() => void)[] = [];
   /** What runs now: a slow disk must not pile up calls of the same kind. */
   readonly #busy = new Set<string>();
+  #lastIdleMono: number;
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps;
+    this.#lastIdleMono = deps.clock.monotonic();
   }
 
   start(): void {
@@ -52,16 +56,17 @@ export class Upkeep {
         this.#once("activity", () => this.#deps.activity.flush());
       }),
       every(noticesEveryMs, () => this.#deps.checkNotices()),
-      every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
-      every(idleEveryMs, () => {
-        this.#once("idle sessions", () => this.removeIdle());
-        this.#once("old activity", () => this.#deps.activity.prune());
+      every(idleEveryMs.least, () => {
+        if (this.#isIdleDue()) this.#once("idle sessions", () => this.removeIdle());
       }),
+      every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
+      every(pruneEveryMs, () => this.#once("old activity", () => this.#deps.activity.prune())),
     );
   }
 
   /** Removes the sessions that were not used for as long as their provider's settings allow. */
   async removeIdle(): Promise<void> {
+    this.#lastIdleMono = this.#deps.clock.monotonic();
     await this.#deps.sweepIdle();
     const now = this.#deps.clock.now();
     let longestIdleMs = 0;
@@ -80,6 +85,13 @@ export class Upkeep {
     await this.#deps.sessions.flush();
     await this.#deps.activity.flush();
     await this.#deps.flushTokenUses().catch((error: unknown) => this.#warn("token uses", error));
+  }
+
+  #isIdleDue(): boolean {
+    let shortestMs = Infinity;
+    for (const { idleTtlMs } of this.#deps.idleTimes()) shortestMs = Math.min(shortestMs, idleTtlMs);
+    const everyMs = Math.min(Math.max(shortestMs / 10, idleEveryMs.least), idleEveryMs.most);
+    return this.#deps.clock.monotonic() - this.#lastIdleMono >= everyMs;
   }
 
   #once(what: string, work: () => Promise<unknown>): void {
