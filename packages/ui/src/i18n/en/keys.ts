@@ -155,7 +155,8 @@ export const keys = {
   variableUnset: "{{name}} is not set in the gateway's environment. Case counts.",
   waitLadder_one: "{{length}}: step {{count}} of the ladder, after the first failure",
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
-  waitQuota: "Until the quota is renewed, as the provider says",
+  waitQuota:
+    "The provider says that the quota or credit is spent, so it rests as long as a key may. It is tried again by itself",
   waitStated: "As long as the provider asked for",
   weight: "Weight",
   weightHint: "1–100. A key of weight 3 takes three turns for each one of a key of weight 1.",

@@ -68,12 +68,15 @@ it("knows when the first cooling key is back", () => {
   expect([firstBack([late, soon]), firstBack([aKey()])]).toEqual([soon.cooldown_until, undefined]);
 });
 
-it("takes a key for never selected once the others have gone round twice", () => {
+it("takes a key for never selected once there were ten requests, and three for each key", () => {
   const idle = aKey();
   const busy = (requests: number): Key => aKey({ stats: { ...idle.stats, requests } });
 
-  expect(isNeverSelected(idle, [idle, busy(3)])).toBe(false);
-  expect(isNeverSelected(idle, [idle, busy(4)])).toBe(true);
+  expect(isNeverSelected(idle, [idle, busy(9)])).toBe(false);
+  expect(isNeverSelected(idle, [idle, busy(10)])).toBe(true);
+  const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
+  expect(isNeverSelected(idle, many)).toBe(false);
+  expect(isNeverSelected(idle, [...many, busy(6)])).toBe(true);
 });
 
 it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {

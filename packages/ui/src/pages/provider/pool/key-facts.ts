@@ -55,14 +55,11 @@ export function firstBack(keys: readonly Key[]): string | undefined {
   return first;
 }
 
-/** Whether a key waits for its first turn while the others have gone round often enough to have passed it. */
+/** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
 export function isNeverSelected(key: Key, keys: readonly Key[]): boolean {
   if (key.status !== "available" || key.stats.requests > 0) return false;
-  const [turns, slots] = keys.reduce(
-    ([requests, weights], other) => [requests + other.stats.requests, weights + other.weight],
-    [0, 0],
-  );
-  return turns >= 2 * slots;
+  const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
+  return requests >= Math.max(10, 3 * keys.length);
 }
 
 /** Keys that were disabled for one reason that is not a person's wish, most first. */
