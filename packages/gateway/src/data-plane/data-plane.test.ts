@@ -216,6 +216,28 @@ describe("an answer", () => {
   });
 
   it.each([
+    ["in UTF-8 as it is", Buffer.from("请求错误 é"), Buffer.from("请求错误 é")],
+    [
+      "in Latin-1 by the standard one: undici does not hand it on",
+      Buffer.from("Requ\u00eate", "latin1"),
+      "Bad Request",
+    ],
+    ["of nothing as nothing", Buffer.from(""), ""],
+  ])("passes on a reason phrase %s", async (_, sent, expected) => {
+    const bench = await openDataPlane();
+    const head = Buffer.concat([Buffer.from("HTTP/1.1 400 "), sent, Buffer.from("\r\ncontent-length: 2\r\n\r\n{}")]);
+    bench.provider.on().next(reply.raw([head], { end: "fin" }));
+
+    const text = await readUntilClosed(
+      await rawSocket(bench, "GET /llm/pot HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
+    );
+
+    expect(text.split("\r\n")[0]).toBe(`HTTP/1.1 400 ${Buffer.from(expected).toString("latin1")}`);
+    expect(bench.faults).toEqual([]);
+    expect((await fetch(`${bench.url}/models`)).status).toBe(200);
+  });
+
+  it.each([
     ["HEAD", 200],
     ["GET", 204],
     ["GET", 304],
@@ -562,6 +584,20 @@ describe("the network", () => {
     expect(response.status).toBe(504);
     expect(response.headers.get("x-keywheel-error")).toBe("upstream_timeout");
     expect(await failuresOf(bench)).toEqual([0, 0, 0]);
+  });
+
+  // It may have begun to work on it. undici takes no interim answer that was not asked for.
+  it("answering 100 Continue unasked gives 502 and is not tried again, on a used connection neither", async () => {
+    const bench = await openDataPlane({ keys: benchKeys.slice(0, 1) });
+    await (await fetch(`${bench.url}/chat/completions`, chat)).arrayBuffer();
+    bench.provider.on().always(reply.raw(["HTTP/1.1 100 Continue\r\n\r\n"]));
+
+    const response = await fetch(`${bench.url}/chat/completions`, chat);
+
+    expect(response.status).toBe(502);
+    expect(response.headers.get("x-keywheel-attempts")).toBe("1");
+    expect(bench.provider.requests).toHaveLength(2);
+    expect(bench.provider.connections.opened).toBe(1);
   });
 
   it("answering nonsense gives 502", async () => {

@@ -140,9 +140,23 @@ export class DataPlane {
       this.#report(passage, await this.#serve(passage, expectsContinue));
     } catch (error) {
       this.#deps.onFault(`serving request ${passage.requestId}`, error);
-      this.#report(passage, this.#answer(passage, { code: "internal" }));
+      this.#report(passage, this.#apologise(passage));
     } finally {
       this.#running--;
+    }
+  }
+
+  /** Answers after a fault of ours, which must not become one of everybody's. */
+  #apologise(passage: Passage): Result {
+    const { response } = passage;
+    try {
+      // What the head was to say may be the very fault.
+      response.statusMessage = "";
+      return this.#answer(passage, { code: "internal" });
+    } catch (error) {
+      this.#deps.onFault(`answering request ${passage.requestId} after a fault`, error);
+      response.destroy();
+      return leftEarly;
     }
   }
 

@@ -1,3 +1,4 @@
+import { errors } from "undici";
 import { ProxyError } from "./outbound-proxy-tunnel.ts";
 
 /** A request that got no answer. */
@@ -50,7 +51,7 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   if (code === "UND_ERR_CONNECT_TIMEOUT") {
     return { ...broken, fault: "unreachable", repeatable: false, message: "No connection to the provider in time." };
   }
-  if (code.startsWith("HPE_")) {
+  if (code.startsWith("HPE_") || isBadAnswer(error)) {
     return { ...broken, fault: "unreachable", repeatable: false, message: "The provider's answer is not valid HTTP." };
   }
   if (error instanceof ProxyError) {
@@ -61,6 +62,11 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   const isIdleRace = context.isReused && context.elapsedMs < idleRaceMs;
   const repeatable = isReset && (isUnworked || isIdleRace);
   return { ...broken, fault: "unreachable", repeatable, message: messageFor(code) };
+}
+
+/** What undici says of an answer that it does not take, an unasked `100 Continue` among them: there was an answer. */
+function isBadAnswer(error: unknown): boolean {
+  return error instanceof errors.SocketError && error.message === "bad response";
 }
 
 /** The code of an error, or of the first one behind it that has one (several addresses were tried). */

@@ -1,4 +1,5 @@
 import diagnosticsChannel from "node:diagnostics_channel";
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type buildConnector, type Dispatcher, Pool } from "undici";
@@ -171,7 +172,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(refusal(this.#forwarder, new URL(this.#request.origin).host, status));
       return;
     }
-    const head = { status, statusText: statusText ?? "", rawHeaders, receivedAt: this.#now() };
+    const head = { status, statusText: phraseOf(status, statusText), rawHeaders, receivedAt: this.#now() };
     const control = {
       pause: () => controller.pause(),
       resume: () => controller.resume(),
@@ -224,6 +225,18 @@ class Exchange implements Dispatcher.DispatchHandler {
       elapsedMs: this.#monotonic() - this.#startedAt,
     };
   }
+}
+
+const noPhraseInUtf8 = "\ufffd";
+
+/**
+ * The reason phrase as its bytes, one character each: as such it is to be written again. undici reads it as UTF-8; of what
+ * is none, the standard phrase is left.
+ */
+function phraseOf(status: number, phrase = ""): string {
+  if (/^[\t\x20-\x7e]*$/.test(phrase)) return phrase;
+  if (phrase.includes(noPhraseInUtf8)) return STATUS_CODES[status] ?? "";
+  return Buffer.from(phrase, "utf8").toString("latin1");
 }
 
 /** Whether a forwarding proxy answered itself: a key must not be judged by that (RFC 9110 §15.5.8, RFC 9209 §2.1.1). */
