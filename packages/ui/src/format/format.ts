@@ -1,4 +1,3 @@
-import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { serverNow } from "../api/server-time.ts";
 
@@ -20,7 +19,19 @@ export interface Format {
 
 export function useFormat(): Format {
   const { i18n } = useTranslation();
-  return useMemo(() => createFormat(i18n.language), [i18n.language]);
+  return formatOf(i18n.language);
+}
+
+/** The formatters of `Intl` are dear to make, and every row of a table asks for them. */
+const formats = new Map<string, Format>();
+
+/** The format of a language, made once. */
+export function formatOf(language: string): Format {
+  const made = formats.get(language);
+  if (made !== undefined) return made;
+  const format = createFormat(language);
+  formats.set(language, format);
+  return format;
 }
 
 const units = [

@@ -1,5 +1,6 @@
-import i18next, { type i18n } from "i18next";
+import i18next, { type FormatterModule, type i18n } from "i18next";
 import { initReactI18next } from "react-i18next";
+import { formatOf } from "../format/format.ts";
 import { en } from "./en/en.ts";
 import { ko } from "./ko/ko.ts";
 
@@ -8,16 +9,32 @@ export type Language = (typeof languages)[number];
 
 const storageKey = "keywheel-language";
 
+/** Numbers in texts are written as the language writes them: "1,000". Our texts name no other formats. */
+const numbersInTexts: FormatterModule = {
+  type: "formatter",
+  init: () => {},
+  add: () => {},
+  addCached: () => {},
+  format: (value: unknown, _, language = "en") =>
+    typeof value === "number" ? formatOf(language).number(value) : String(value),
+};
+
 /** Starts the texts in the language that was chosen, else the first of the browser's that there is. */
 export function startI18n(): i18n {
-  void i18next.use(initReactI18next).init({
-    lng: chosenLanguage() ?? preferredLanguage(navigator.languages),
-    fallbackLng: "en",
-    resources: { en: { translation: en }, ko: { translation: ko } },
-    // React escapes.
-    interpolation: { escapeValue: false },
-    initAsync: false,
-  });
+  void i18next
+    .use(initReactI18next)
+    .use(numbersInTexts)
+    .init({
+      lng: chosenLanguage() ?? preferredLanguage(navigator.languages),
+      fallbackLng: "en",
+      resources: { en: { translation: en }, ko: { translation: ko } },
+      interpolation: {
+        // React escapes.
+        escapeValue: false,
+        alwaysFormat: true,
+      },
+      initAsync: false,
+    });
   i18next.on("languageChanged", tellDocument);
   tellDocument(i18next.language);
   return i18next;

@@ -5,7 +5,7 @@ import {
   disabledTogether,
   filterKeys,
   firstBack,
-  isNeverSelected,
+  neverSelectedOf,
   moved,
   nameOf,
   sharesOf,
@@ -72,11 +72,11 @@ it("takes a key for never selected once there were ten requests, and three for e
   const idle = aKey();
   const busy = (requests: number): Key => aKey({ stats: { ...idle.stats, requests } });
 
-  expect(isNeverSelected(idle, [idle, busy(9)])).toBe(false);
-  expect(isNeverSelected(idle, [idle, busy(10)])).toBe(true);
+  expect(neverSelectedOf([idle, busy(9)])(idle)).toBe(false);
+  expect(neverSelectedOf([idle, busy(10)])(idle)).toBe(true);
   const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
-  expect(isNeverSelected(idle, many)).toBe(false);
-  expect(isNeverSelected(idle, [...many, busy(6)])).toBe(true);
+  expect(neverSelectedOf(many)(idle)).toBe(false);
+  expect(neverSelectedOf([...many, busy(6)])(idle)).toBe(true);
 });
 
 it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {

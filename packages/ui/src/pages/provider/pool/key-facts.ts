@@ -56,10 +56,10 @@ export function firstBack(keys: readonly Key[]): string | undefined {
 }
 
 /** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
-export function isNeverSelected(key: Key, keys: readonly Key[]): boolean {
-  if (key.status !== "available" || key.stats.requests > 0) return false;
+export function neverSelectedOf(keys: readonly Key[]): (key: Key) => boolean {
   const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
-  return requests >= Math.max(10, 3 * keys.length);
+  const isEnough = requests >= Math.max(10, 3 * keys.length);
+  return ({ status, stats }) => isEnough && status === "available" && stats.requests === 0;
 }
 
 /** Keys that were disabled for one reason that is not a person's wish, most first. */

@@ -1,6 +1,7 @@
 import { useSortable } from "@dnd-kit/sortable";
 import { CSS } from "@dnd-kit/utilities";
-import { ActionIcon, Button, Checkbox, Group, Menu, Stack, Switch, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Group, Menu, Stack, Switch, Text } from "@mantine/core";
+import { useMergedRef } from "@mantine/hooks";
 import {
   IconArrowBarToDown,
   IconArrowBarToUp,
@@ -13,7 +14,7 @@ import {
   IconRefresh,
   IconTrash,
 } from "@tabler/icons-react";
-import { type CSSProperties, type ReactNode, type Ref, useState } from "react";
+import { type CSSProperties, memo, type ReactNode, type Ref, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Settings } from "../../../api/openapi.ts";
 import { useFormat } from "../../../format/format.ts";
@@ -27,7 +28,6 @@ import { WeightField } from "./weight-field.tsx";
 
 /** What a row asks of the section that it stands in. */
 export interface RowDeeds {
-  readonly actions: KeyActions;
   readonly edit: (key: Key) => void;
   readonly remove: (key: Key) => void;
   readonly test: (key: Key) => void;
@@ -49,19 +49,21 @@ export interface KeyRowProps {
   /** False while only a part of the keys is shown: a place among some says nothing. */
   readonly canMove: boolean;
   readonly test: KeyTest | undefined;
+  readonly actions: KeyActions;
   readonly deeds: RowDeeds;
   readonly measure: Ref<HTMLDivElement>;
   readonly index: number;
   readonly offset: number;
 }
 
-/** One key of the pool. */
-export function KeyRow(props: KeyRowProps): ReactNode {
-  const { value: key, place, shares, isSelected, canMove, test, deeds, cooldown, isNeverSelected } = props;
+/** One key of the pool. Drawn again only when something of it has changed: a pool may be scrolled through by thousands. */
+export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
+  const { value: key, place, shares, isSelected, canMove, test, actions, deeds, cooldown, isNeverSelected } = props;
   const { t } = useTranslation();
   const name = nameOf(key);
   const sortable = useSortable({ id: key.id, disabled: !canMove });
-  const { setNodeRef, transform, transition, isDragging } = sortable;
+  const { transform, transition, isDragging } = sortable;
+  const ref = useMergedRef(sortable.setNodeRef, props.measure);
   const style: CSSProperties = {
     top: props.offset,
     transform: CSS.Translate.toString(transform),
@@ -71,10 +73,7 @@ export function KeyRow(props: KeyRowProps): ReactNode {
   const isRefused = key.status === "disabled" && key.status_reason?.code !== "disabled_by_operator";
   return (
     <div
-      ref={(node) => {
-        setNodeRef(node);
-        if (typeof props.measure === "function") props.measure(node);
-      }}
+      ref={ref}
       data-index={props.index}
       data-dragging={isDragging || undefined}
       className={classes.place}
@@ -118,11 +117,11 @@ export function KeyRow(props: KeyRowProps): ReactNode {
           </Stack>
         </div>
         <div role="cell" className={classes.weight}>
-          <WeightField value={key} onChange={(weight) => deeds.actions.change(key, { weight })} />
+          <WeightField value={key} onChange={(weight) => actions.change(key, { weight })} />
           <ShareText value={key} shares={shares} />
         </div>
         <div role="cell" className={classes.enabled}>
-          <EnabledSwitch value={key} onChange={(enabled) => deeds.actions.switchTo(key, enabled)} />
+          <EnabledSwitch value={key} onChange={(enabled) => actions.switchTo(key, enabled)} />
         </div>
         <div role="cell" className={classes.status}>
           <KeyStatus value={key} />
@@ -136,7 +135,7 @@ export function KeyRow(props: KeyRowProps): ReactNode {
         <div role="cell" className={classes.more}>
           <KeyReason value={key} cooldown={cooldown} />
           {isRefused && (
-            <Button size="compact-xs" variant="light" onClick={() => void deeds.actions.switchTo(key, true)}>
+            <Button size="compact-xs" variant="light" onClick={() => void actions.switchTo(key, true)}>
               {t("keys.enableAgain")}
             </Button>
           )}
@@ -150,7 +149,7 @@ export function KeyRow(props: KeyRowProps): ReactNode {
       </div>
     </div>
   );
-}
+});
 
 function ShareText({ value, shares }: { readonly value: Key; readonly shares: Shares }): ReactNode {
   const { t } = useTranslation();
@@ -161,11 +160,9 @@ function ShareText({ value, shares }: { readonly value: Key; readonly shares: Sh
       ? t("keys.shareWhenBack", { share: format.percent(shares.whenBack(value)) })
       : t("keys.share", { share: format.percent(now) });
   return (
-    <Tooltip label={t("keys.shareNow")}>
-      <Text size="xs" c="dimmed">
-        {text}
-      </Text>
-    </Tooltip>
+    <Text size="xs" c="dimmed" data-hint={t("keys.shareNow")}>
+      {text}
+    </Text>
   );
 }
 
@@ -200,11 +197,9 @@ function Usage({ value: { stats, bound_sessions: sessions } }: { readonly value:
         {stats.failures > 0 && ` · ${t("keys.errors", { count: stats.failures })}`}
       </Text>
       <Text size="xs" c="dimmed">
-        <Tooltip label={t("keys.boundSessionsHint")}>
-          <span tabIndex={0} className={classes.hinted}>
-            {t("keys.sessions", { count: sessions })}
-          </span>
-        </Tooltip>
+        <span tabIndex={0} className={classes.hinted} data-hint={t("keys.boundSessionsHint")}>
+          {t("keys.sessions", { count: sessions })}
+        </span>
         {" · "}
         {stats.last_used_at === null ? t("keys.lastUsedNever") : format.ago(stats.last_used_at)}
       </Text>
@@ -212,7 +207,8 @@ function Usage({ value: { stats, bound_sessions: sessions } }: { readonly value:
   );
 }
 
-function RowButtons({ value: key, place, total, canMove, deeds }: KeyRowProps): ReactNode {
+function RowButtons(props: KeyRowProps): ReactNode {
+  const { value: key, deeds } = props;
   const { t } = useTranslation();
   const name = nameOf(key);
   return (
@@ -226,48 +222,81 @@ function RowButtons({ value: key, place, total, canMove, deeds }: KeyRowProps): 
       <RowButton label={t("keys.delete")} name={t("keys.deleteNamed", { name })} onClick={() => deeds.remove(key)}>
         <IconTrash size={16} />
       </RowButton>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={t("keys.actions", { name })}>
-            <IconDots size={16} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<IconRefresh size={16} />}
-            disabled={key.consecutive_failures === 0 && key.cooldown_until === null}
-            onClick={() => void deeds.actions.clearCooldown(key)}
-          >
-            {t("keys.clearCooldown")}
-          </Menu.Item>
-          <Menu.Divider />
-          <MoveItem
-            icon={<IconArrowUp size={16} />}
-            label={t("keys.moveUp")}
-            isOff={!canMove || place === 0}
-            onClick={() => deeds.move(key, place - 1)}
-          />
-          <MoveItem
-            icon={<IconArrowDown size={16} />}
-            label={t("keys.moveDown")}
-            isOff={!canMove || place === total - 1}
-            onClick={() => deeds.move(key, place + 1)}
-          />
-          <MoveItem
-            icon={<IconArrowBarToUp size={16} />}
-            label={t("keys.moveToTop")}
-            isOff={!canMove || place === 0}
-            onClick={() => deeds.move(key, 0)}
-          />
-          <MoveItem
-            icon={<IconArrowBarToDown size={16} />}
-            label={t("keys.moveToBottom")}
-            isOff={!canMove || place === total - 1}
-            onClick={() => deeds.move(key, total - 1)}
-          />
-        </Menu.Dropdown>
-      </Menu>
+      <RowMenu {...props} />
     </Group>
+  );
+}
+
+/** A menu is much to draw, and most are never opened: until then there is only its button. */
+function RowMenu(props: KeyRowProps): ReactNode {
+  const { t } = useTranslation();
+  const [isWanted, setWanted] = useState(false);
+  if (isWanted) return <OpenedMenu {...props} />;
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      aria-haspopup="menu"
+      aria-expanded={false}
+      aria-label={t("keys.actions", { name: nameOf(props.value) })}
+      onClick={() => setWanted(true)}
+    >
+      <IconDots size={16} />
+    </ActionIcon>
+  );
+}
+
+function OpenedMenu({ value: key, place, total, canMove, actions, deeds }: KeyRowProps): ReactNode {
+  const { t } = useTranslation();
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // It stands where the button stood that had the focus, which comes back here when the menu closes.
+    button.current?.focus();
+    setOpen(true);
+  }, []);
+  return (
+    <Menu position="bottom-end" opened={isOpen} onChange={setOpen}>
+      <Menu.Target>
+        <ActionIcon ref={button} variant="subtle" color="gray" aria-label={t("keys.actions", { name: nameOf(key) })}>
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={<IconRefresh size={16} />}
+          disabled={key.consecutive_failures === 0 && key.cooldown_until === null}
+          onClick={() => void actions.clearCooldown(key)}
+        >
+          {t("keys.clearCooldown")}
+        </Menu.Item>
+        <Menu.Divider />
+        <MoveItem
+          icon={<IconArrowUp size={16} />}
+          label={t("keys.moveUp")}
+          isOff={!canMove || place === 0}
+          onClick={() => deeds.move(key, place - 1)}
+        />
+        <MoveItem
+          icon={<IconArrowDown size={16} />}
+          label={t("keys.moveDown")}
+          isOff={!canMove || place === total - 1}
+          onClick={() => deeds.move(key, place + 1)}
+        />
+        <MoveItem
+          icon={<IconArrowBarToUp size={16} />}
+          label={t("keys.moveToTop")}
+          isOff={!canMove || place === 0}
+          onClick={() => deeds.move(key, 0)}
+        />
+        <MoveItem
+          icon={<IconArrowBarToDown size={16} />}
+          label={t("keys.moveToBottom")}
+          isOff={!canMove || place === total - 1}
+          onClick={() => deeds.move(key, total - 1)}
+        />
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -280,11 +309,9 @@ interface RowButtonProps {
 
 function RowButton({ label, name, onClick, children }: RowButtonProps): ReactNode {
   return (
-    <Tooltip label={label}>
-      <ActionIcon variant="subtle" color="gray" aria-label={name} onClick={onClick}>
-        {children}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon variant="subtle" color="gray" aria-label={name} data-hint={label} onClick={onClick}>
+      {children}
+    </ActionIcon>
   );
 }
 

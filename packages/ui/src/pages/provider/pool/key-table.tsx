@@ -14,10 +14,12 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Settings } from "../../../api/openapi.ts";
-import { isNeverSelected, nameOf, sharesOf } from "./key-facts.ts";
+import { Hints } from "../../../parts/hints.tsx";
+import { nameOf, neverSelectedOf, sharesOf } from "./key-facts.ts";
 import { KeyRow, type RowDeeds } from "./key-row.tsx";
 import classes from "./key-table.module.css";
 import type { KeyTest } from "./key-test.tsx";
+import type { KeyActions } from "./use-key-actions.ts";
 
 export interface KeyTableProps {
   /** All of the pool, in wheel order. */
@@ -28,6 +30,7 @@ export interface KeyTableProps {
   readonly onSelectAll: (isSelected: boolean) => void;
   readonly tests: ReadonlyMap<string, KeyTest>;
   readonly cooldown: Settings["cooldown"];
+  readonly actions: KeyActions;
   readonly deeds: RowDeeds;
 }
 
@@ -36,20 +39,21 @@ const rowHeight = 66;
 
 /** The keys in wheel order, as many as fit the window at a time. */
 export function KeyTable(props: KeyTableProps): ReactNode {
-  const { keys, shown, selected, onSelectAll, tests, cooldown, deeds } = props;
+  const { keys, shown, selected, onSelectAll, tests, cooldown, actions, deeds } = props;
   const { t } = useTranslation();
   const list = useRef<HTMLDivElement>(null);
   const virtualizer = useRowsInWindow(list, shown);
   const places = useMemo(() => new Map(keys.map(({ id }, place) => [id, place])), [keys]);
   const shares = useMemo(() => sharesOf(keys), [keys]);
   const ids = useMemo(() => shown.map(({ id }) => id), [shown]);
+  const isNeverSelected = useMemo(() => neverSelectedOf(keys), [keys]);
   const canMove = shown.length === keys.length && keys.length > 1;
   const chosen = shown.reduce((count, { id }) => count + (selected.has(id) ? 1 : 0), 0);
 
   return (
     <ReorderContext keys={keys} deeds={deeds}>
       <SortableContext items={ids} strategy={verticalListSortingStrategy}>
-        <div className={classes.table} role="table" aria-label={t("keys.heading")} aria-rowcount={shown.length + 1}>
+        <Hints className={classes.table} role="table" aria-label={t("keys.heading")} aria-rowcount={shown.length + 1}>
           <div role="row" aria-rowindex={1} className={classes.head}>
             <span role="columnheader">
               <Checkbox
@@ -81,9 +85,10 @@ export function KeyTable(props: KeyTableProps): ReactNode {
                   shares={shares}
                   cooldown={cooldown}
                   isSelected={selected.has(key.id)}
-                  isNeverSelected={isNeverSelected(key, keys)}
+                  isNeverSelected={isNeverSelected(key)}
                   canMove={canMove}
                   test={tests.get(key.id)}
+                  actions={actions}
                   deeds={deeds}
                   measure={virtualizer.measureElement}
                   index={index}
@@ -92,7 +97,7 @@ export function KeyTable(props: KeyTableProps): ReactNode {
               );
             })}
           </div>
-        </div>
+        </Hints>
       </SortableContext>
     </ReorderContext>
   );
@@ -101,10 +106,16 @@ export function KeyTable(props: KeyTableProps): ReactNode {
 function useRowsInWindow(list: React.RefObject<HTMLDivElement | null>, shown: readonly Key[]) {
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
-    // What stands above may have grown or shrunk with any change.
-    const top = list.current ? list.current.getBoundingClientRect().top + window.scrollY : 0;
-    setScrollMargin((before) => (Math.abs(before - top) < 1 ? before : top));
-  });
+    const measure = (): void => {
+      const top = list.current ? list.current.getBoundingClientRect().top + window.scrollY : 0;
+      setScrollMargin((before) => (Math.abs(before - top) < 1 ? before : top));
+    };
+    measure();
+    // What stands above may grow or shrink at any time, and the page with it.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [list]);
   return useWindowVirtualizer({
     count: shown.length,
     estimateSize: () => rowHeight,

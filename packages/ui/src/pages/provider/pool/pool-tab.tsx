@@ -11,6 +11,7 @@ import { useRefresher } from "../../../events/live-context.ts";
 import { useFormat } from "../../../format/format.ts";
 import { ConfirmDialog } from "../../../parts/confirm-dialog.tsx";
 import { LoadFailed } from "../../../parts/load-failed.tsx";
+import { useLatest } from "../../../parts/use-latest.ts";
 import { FirstRequest } from "../first-request.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
@@ -103,8 +104,7 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
   // A key that was deleted meanwhile is selected no more.
   const chosen = useMemo(() => keys.filter(({ id }) => selected.has(id)).map(({ id }) => id), [keys, selected]);
 
-  const deeds: RowDeeds = {
-    actions,
+  const deeds: RowDeeds = useLatest({
     edit: (key) => onDialog({ kind: "edit", key }),
     remove: (key) => onDialog({ kind: "remove", key }),
     test: testKey,
@@ -114,7 +114,7 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
       const ids = keys.map(({ id }) => id);
       void actions.reorder(moved(ids, key.id, place));
     },
-  };
+  });
   const isUnused = keys.every(({ stats, status }) => stats.requests === 0 && status !== "disabled");
   return (
     <>
@@ -140,6 +140,7 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
           }
           tests={tests}
           cooldown={provider.settings.cooldown}
+          actions={actions}
           deeds={deeds}
         />
       )}

@@ -4,6 +4,7 @@ import { call } from "../../../api/client.ts";
 import type { Key, KeyBulk, KeyPatch } from "../../../api/openapi.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { useNotify } from "../../../parts/notify.ts";
+import { useLatest } from "../../../parts/use-latest.ts";
 import { nameOf } from "./key-facts.ts";
 
 /** What people do with the keys of one provider. Every answer is shown at once; events only confirm it. */
@@ -19,6 +20,7 @@ export interface KeyActions {
   readonly bulk: (body: KeyBulk) => Promise<void>;
 }
 
+/** @returns the same object at every drawing */
 export function useKeyActions(providerId: string): KeyActions {
   const { t } = useTranslation();
   const notify = useNotify();
@@ -42,7 +44,7 @@ export function useKeyActions(providerId: string): KeyActions {
     }
   };
 
-  return {
+  return useLatest({
     change,
     switchTo: async (key, enabled) => {
       await tell(change(key, { enabled }), t("keys.stateFailed", { name: nameOf(key) }));
@@ -73,5 +75,5 @@ export function useKeyActions(providerId: string): KeyActions {
       await client.invalidateQueries({ queryKey: listName });
       notify.done(t("keys.bulkDone", { count: ids.length }));
     },
-  };
+  });
 }
