@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aPolicy, aSession, createFakeClock, type FakeClock, keysOf } from "@keywheel/testkit";
 import {
+  type Beginning,
   type Delivery,
   dispatch,
   type DispatchOptions,
@@ -46,8 +47,8 @@ class Answer implements UpstreamAnswer {
   header(): undefined {
     return undefined;
   }
-  async readText(): Promise<string> {
-    return this.text;
+  async readText(): Promise<Beginning> {
+    return { text: this.text, isCut: !this.isComplete };
   }
   async opening(): Promise<Opening> {
     return this.opens;

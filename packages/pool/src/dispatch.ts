@@ -13,10 +13,10 @@ export interface UpstreamAnswer {
   /** Whether the whole body has arrived. */
   readonly isComplete: boolean;
   /**
-   * The beginning of the body as text, content encoding undone on a copy. Settles when the body has ended, `limitBytes`
-   * have come or `waitMs` are over; the bytes stay for delivery.
+   * The beginning of the body, content encoding undone on a copy. Settles when the body has ended, `limitBytes` have come
+   * or `waitMs` are over; the bytes stay for delivery.
    */
-  readText(limitBytes: number, waitMs: DurationMs): Promise<string>;
+  readText(limitBytes: number, waitMs: DurationMs): Promise<Beginning>;
   /**
    * Watches the beginning of a successful body until it shows content or an error, or until a bounded time or size is
    * reached. The bytes stay for delivery.
@@ -24,6 +24,12 @@ export interface UpstreamAnswer {
   opening(): Promise<Opening>;
   /** Lets go of it without delivering: drained if little is left, else its connection is closed. May be called twice. */
   discard(): void;
+}
+
+export interface Beginning {
+  readonly text: string;
+  /** Whether it broke off, or the time was over, before there was all that was asked for. */
+  readonly isCut: boolean;
 }
 
 /** What the beginning of a successful answer shows. */
@@ -113,6 +119,9 @@ const refusalBytes = 65_536;
 /** Between two looks at a key that another request is trying; the trial itself is bounded by the state. */
 const trialPauseMs = 25;
 const refusalWaitMs = 1_000;
+/** What would disable a key is waited for longer: the words that say it is not the key's fault are in the body. */
+const disablingWaitMs = 10_000;
+const disabling = new Set([401, 403]);
 /** Statuses that are the key's fault unless the body tells otherwise: nobody else may get the key meanwhile. */
 const blaming = new Set([401, 402, 403, 429, 529]);
 
@@ -217,12 +226,21 @@ async function examine<A extends UpstreamAnswer>(
   const { answer } = delivery;
   if (answer.status < 400) {
     const opening = await answer.opening();
-    if (opening.kind === "void") return examineVoid(answer, opening.message);
+    if (opening.kind === "void") return options.isClientGone() ? left(answer) : examineVoid(answer, opening.message);
     return { delivery, verdict: options.judge(opening.kind === "error" ? opening.answer : factsOf(answer, "")) };
   }
-  if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, 2 * refusalWaitMs);
-  const bodyText = await answer.readText(refusalBytes, refusalWaitMs);
-  return { delivery, verdict: options.judge(factsOf(answer, bodyText)) };
+  const waitMs = disabling.has(answer.status) ? disablingWaitMs : refusalWaitMs;
+  if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, waitMs + refusalWaitMs);
+  const { text, isCut } = await answer.readText(refusalBytes, waitMs);
+  // It broke off because the client has left: no key is blamed for what was not said (contract §4 rule 9).
+  if (isCut && options.isClientGone()) return left(answer);
+  return { delivery, verdict: options.judge({ ...factsOf(answer, text), isCut }) };
+}
+
+function left<A extends UpstreamAnswer>(answer: A): Judged<A> {
+  answer.discard();
+  const delivery = { kind: "gone" } as const;
+  return { delivery, verdict: verdictWithoutAnswer(delivery) };
 }
 
 /** An answer that came to nothing is no answer: the provider's fault, and it may have been worked on. */

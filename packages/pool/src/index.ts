@@ -39,6 +39,7 @@ export { Pool } from "./pool.ts";
 export type { PoolPorts } from "./pool.ts";
 export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
 export {
+  type Beginning,
   type Delivery,
   dispatch,
   type DispatchOptions,

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { healthy } from "@keywheel/pool";
 import { reply, sha256, startScriptedProvider } from "@keywheel/testkit";
 import { benchKeys, chat, failuresOf, openDataPlane, rawSocket, readUntilClosed } from "./data-plane.test-bench.ts";
 
@@ -354,6 +355,32 @@ describe("failover", () => {
     await bench.provider.until(() => bench.provider.openRequests.length === 0, "the refusal's connection is let go");
   });
 
+  it.each([403])("waits for what a %i says, for ten seconds: it may not be the key's fault", async (status) => {
+    const bench = await openDataPlane();
+    const said = { error: { message: "Flagged", type: "invalid_request_error", code: "content_policy_violation" } };
+    bench.provider
+      .on()
+      .next(reply.slowBody(1_500, status, { "content-type": "application/json" }, JSON.stringify(said)));
+
+    const response = await fetch(`${bench.url}/chat/completions`, chat);
+
+    expect([response.status, await response.json()]).toEqual([status, said]);
+    expect(bench.provider.picks()).toBe("A");
+    expect(await bench.pool.snapshot()).toMatchObject(benchKeys.map(() => ({ health: healthy, reason: undefined })));
+  });
+
+  it.each([401, 403])("does not disable a key for a %i that breaks off", async (status) => {
+    const bench = await openDataPlane();
+    bench.provider.on().next(reply.cutInBody("fin", { status, sent: '{"error": {"message": "What it is that' }));
+
+    const response = await fetch(`${bench.url}/chat/completions`, chat);
+
+    expect(response.status).toBe(status);
+    await expect(response.text()).rejects.toThrow("terminated");
+    expect(bench.attempts).toMatchObject([{ status, outcome: "provider_error" }]);
+    expect(bench.events).toEqual([]);
+  });
+
   it("ends in the pool's own 429 when all keys rest: status, shape, wait and counts (case 85)", async () => {
     const { provider, url } = await openDataPlane();
     provider.on().always(reply.json(429, {}, { error: { message: "Rate limit reached for gpt-x." } }));
@@ -636,9 +663,11 @@ describe("a client that leaves", () => {
 
   it.each([
     ["before the answer's head", reply.hang()],
-    ["while a refusal is read", reply.endless("x", { status: 429, delayMs: 50 })],
+    ["while a limit is read", reply.endless("x", { status: 429, delayMs: 50 })],
+    ["while a refusal is read", reply.endless("x", { status: 403, delayMs: 50 })],
+    ["before a stream has begun", reply.sse([": nothing yet\n\n"], { end: "hang" })],
     ["within a stream", reply.sse(['data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n'], { end: "hang" })],
-  ])("%s: the provider's side ends within a second, and no key is blamed (case 47)", async (_, answer) => {
+  ])("%s: the provider's side ends within a second, and no key is blamed (case 47)", async (when, answer) => {
     const bench = await openDataPlane();
     bench.provider.on().always(answer);
     const socket = await rawSocket(bench, `${head}content-length: 27\r\n\r\n{"model":"m","messages":[]}`);
@@ -652,6 +681,10 @@ describe("a client that leaves", () => {
     await expect.poll(() => bench.records.length).toBe(1);
     expect(bench.records[0]?.ending).toBe("gone");
     expect(bench.faults).toEqual([]);
+    expect(bench.attempts.map(({ outcome }) => outcome)).toEqual([
+      when === "within a stream" ? "succeeded" : "client_gone",
+    ]);
+    expect(await bench.pool.snapshot()).toMatchObject(benchKeys.map(() => ({ health: healthy, reason: undefined })));
   });
 });
 

@@ -70,10 +70,10 @@ export async function testKey(
     return outcome(code, { message: sent.message });
   }
   const { answer } = sent;
-  const bodyText = await answer.readText(answerBytes, answerMs);
+  const { text: bodyText, isCut } = await answer.readText(answerBytes, answerMs);
   answer.discard();
   const { status, receivedAt } = answer;
-  const judged: JudgedAnswer = { status, header: (name) => answer.header(name), bodyText, receivedAt };
+  const judged: JudgedAnswer = { status, header: (name) => answer.header(name), bodyText, isCut, receivedAt };
   const verdict = judgeFor(runtime.record)(judged);
   const message = verdict.message ?? null;
   if (verdict.key.kind === "succeeded") return outcome("ok", { httpStatus: status });

@@ -1,4 +1,4 @@
-import type { Ending, Opening, UpstreamAnswer, Usage } from "@keywheel/pool";
+import type { Beginning, Ending, Opening, UpstreamAnswer, Usage } from "@keywheel/pool";
 import { BodyWatch } from "./body-watch.ts";
 import { decodeBeginning } from "./content-coding.ts";
 import { headerReader } from "./headers.ts";
@@ -110,9 +110,11 @@ export class StreamedAnswer implements UpstreamAnswer {
     this.#sink?.fail(error);
   }
 
-  async readText(limitBytes: number, waitMs: number): Promise<string> {
+  async readText(limitBytes: number, waitMs: number): Promise<Beginning> {
     await this.#until(() => this.#heldBytes >= limitBytes, waitMs);
-    return decodeBeginning(Buffer.concat(this.#held).subarray(0, limitBytes), this.header("content-encoding"));
+    const bytes = Buffer.concat(this.#held).subarray(0, limitBytes);
+    const text = decodeBeginning(bytes, this.header("content-encoding"));
+    return { text, isCut: this.#state !== "ended" && bytes.length < limitBytes };
   }
 
   async opening(): Promise<Opening> {

@@ -99,6 +99,8 @@ const meaningOfStatus: Readonly<Record<number, Meaning>> = {
 function baseMeaning(status: number | undefined, facts: ErrorFacts, answer: JudgedAnswer): Meaning {
   if (facts.isPage) return pageMeaning(answer);
   if (status === undefined) return "request_refused";
+  // Whether it is the key that was refused, the rest would have told; disabling a key takes a person to mend.
+  if (answer.isCut === true && meaningOfStatus[status] === "key_refused") return "provider_error";
   return meaningOfStatus[status] ?? (isProviderError(status) ? "provider_error" : "request_refused");
 }
 

@@ -72,6 +72,8 @@ export interface JudgedAnswer {
    * error inside a stream, the data of the event that carried it.
    */
   readonly bodyText: string;
+  /** Whether the body broke off, or was not there in time. */
+  readonly isCut?: boolean;
   /** When the head arrived, epoch ms. Relative waits count from here. */
   readonly receivedAt: number;
 }
