@@ -66,7 +66,11 @@ export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
 export {
   isListing,
+  keepingFields,
+  keepsEverything,
   mayShowObjects,
+  objectInLocation,
+  objectInModel,
   objectPrint,
   objectsInBody,
   objectsInPath,

@@ -1,6 +1,6 @@
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import type { Transform } from "node:stream";
 import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
+import { codingsOf, createDecoder } from "./content-coding.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 
 export interface BodyWatchOptions {
@@ -23,11 +23,16 @@ const meteredBytes = 4 * 1024 * 1024;
  */
 export class BodyWatch {
   readonly #observer: StreamObserver;
-  readonly #decoder: Transform | undefined;
+  /** Of an encoded body; more than one coding is undone by nobody. */
+  readonly #coding: string | undefined;
+  #decoder: Transform | undefined;
   readonly #isStream: boolean;
   readonly #meter: UsageMeter | undefined;
   readonly #onChange: () => void;
   #isBlind = false;
+  #isEnding = false;
+  /** Whether the encoded body ended in the middle, though HTTP has it as whole. */
+  #isShort = false;
   #encodedBytes = 0;
 
   constructor({ contentType, contentEncoding, onChange, meter }: BodyWatchOptions) {
@@ -35,12 +40,9 @@ export class BodyWatch {
     this.#observer = new StreamObserver({ contentType });
     this.#onChange = onChange;
     this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
-    const coding = (contentEncoding ?? "identity").trim().toLowerCase();
-    if (coding === "identity" || coding === "") return;
-    this.#decoder = decoderFor(coding);
-    this.#isBlind = this.#decoder === undefined;
-    this.#decoder?.on("data", (chunk: Buffer) => this.#observe(chunk));
-    this.#decoder?.on("error", () => this.#goBlind());
+    const codings = codingsOf(contentEncoding);
+    this.#coding = codings[0];
+    this.#isBlind = codings.length > 1;
   }
 
   get opening(): StreamOpening {
@@ -54,22 +56,24 @@ export class BodyWatch {
 
   push(chunk: Buffer): void {
     if (this.#isBlind) return;
-    if (this.#decoder === undefined) return this.#observe(chunk);
+    if (this.#coding === undefined) return this.#observe(chunk);
     this.#encodedBytes += chunk.length;
-    if (this.#encodedBytes > meteredBytes && this.#seesEnough()) this.#goBlind();
+    this.#decoder ??= this.#startDecoder(this.#coding, chunk);
+    if (this.#decoder === undefined || (this.#encodedBytes > meteredBytes && this.#seesEnough())) this.#goBlind();
     else this.#decoder.write(chunk);
   }
 
   /** The body has ended as HTTP has it. */
   async end(): Promise<StreamEnd> {
     const decoder = this.#decoder;
+    this.#isEnding = true;
     if (decoder !== undefined && !this.#isBlind) {
       await new Promise<void>((resolve) => {
         decoder.once("close", resolve);
         decoder.end();
       });
     }
-    const end: StreamEnd = this.#isBlind ? { kind: "completed" } : this.#observer.end();
+    const end = this.#findEnd();
     this.#onChange();
     return end;
   }
@@ -77,6 +81,21 @@ export class BodyWatch {
   /** Nobody wants to know any more. */
   stop(): void {
     this.#decoder?.destroy();
+  }
+
+  #findEnd(): StreamEnd {
+    if (this.#isShort) return { kind: "truncated" };
+    return this.#isBlind ? { kind: "completed" } : this.#observer.end();
+  }
+
+  #startDecoder(coding: string, first: Buffer): Transform | undefined {
+    const decoder = createDecoder(coding, first);
+    decoder?.on("data", (chunk: Buffer) => this.#observe(chunk));
+    decoder?.on("error", () => {
+      this.#isShort = this.#isEnding;
+      this.#goBlind();
+    });
+    return decoder;
   }
 
   #observe(chunk: Buffer): void {
@@ -97,21 +116,5 @@ export class BodyWatch {
     this.#isBlind = true;
     this.#decoder?.destroy();
     this.#onChange();
-  }
-}
-
-function decoderFor(coding: string): Transform | undefined {
-  switch (coding) {
-    case "gzip":
-    case "x-gzip":
-      return createGunzip();
-    case "deflate":
-      return createInflate();
-    case "br":
-      return createBrotliDecompress();
-    case "zstd":
-      return createZstdDecompress();
-    default:
-      return undefined;
   }
 }

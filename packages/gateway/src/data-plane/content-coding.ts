@@ -1,7 +1,22 @@
-import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import type { Transform } from "node:stream";
+import {
+  brotliDecompressSync,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from "node:zlib";
 
 /** What a refusal may unpack to: enough for any error object, too little for a bomb. */
 const longestText = 256 * 1024;
+/** What is this short and unpacks to more is a bomb. */
+const leastBytes = 256;
 
 /**
  * The beginning of a body as text, its content coding undone on this copy.
@@ -12,38 +27,70 @@ const longestText = 256 * 1024;
 export function decodeBeginning(bytes: Buffer, contentEncoding: string | undefined): string {
   let decoded = bytes;
   // Codings are undone in the reverse order of their application (RFC 9110 §8.4).
-  for (const coding of (contentEncoding ?? "").split(",").reverse()) {
-    const undone = undo(decoded, coding.trim().toLowerCase());
+  for (const coding of codingsOf(contentEncoding).reverse()) {
+    const undone = undo(decoded, coding);
     if (undone === undefined) return "";
     decoded = undone;
   }
   return decoded.toString("utf8");
 }
 
+/** What `content-encoding` says was applied to a body, first to last. */
+export function codingsOf(contentEncoding: string | undefined): string[] {
+  const codings = (contentEncoding ?? "").split(",").map((coding) => coding.trim().toLowerCase());
+  return codings.filter((coding) => coding !== "" && coding !== "identity");
+}
+
+/** @param first the first bytes of the body @returns undefined for a coding that is not known */
+export function createDecoder(coding: string, first: Buffer): Transform | undefined {
+  switch (coding) {
+    case "gzip":
+    case "x-gzip":
+      return createGunzip();
+    case "deflate":
+      return isZlib(first) ? createInflate() : createInflateRaw();
+    case "br":
+      return createBrotliDecompress();
+    case "zstd":
+      return createZstdDecompress();
+    default:
+      return undefined;
+  }
+}
+
+/** `deflate` stands for the zlib format, but some send what is inside alone (RFC 9110 §8.4.1.2, RFC 1950 §2.2). */
+function isZlib(first: Buffer): boolean {
+  const [method = 0, flags = 0] = first;
+  return (method & 0x0f) === 8 && (first.length < 2 || (method * 256 + flags) % 31 === 0);
+}
+
 function undo(bytes: Buffer, coding: string): Buffer | undefined {
-  const options = { maxOutputLength: longestText, finishFlush: constants.Z_SYNC_FLUSH };
   try {
-    switch (coding) {
-      case "":
-      case "identity":
-        return bytes;
-      case "gzip":
-      case "x-gzip":
-        return gunzipSync(bytes, options);
-      case "deflate":
-        return inflateSync(bytes, options);
-      case "br":
-        return brotliDecompressSync(bytes, {
-          maxOutputLength: longestText,
-          finishFlush: constants.BROTLI_OPERATION_FLUSH,
-        });
-      case "zstd":
-        return zstdDecompressSync(bytes, { maxOutputLength: longestText, finishFlush: constants.ZSTD_e_flush });
-      default:
-        return undefined;
-    }
-  } catch {
-    // Cut, damaged or far too large: what it says cannot be told, and that is what "" stands for.
-    return undefined;
+    return undoWhole(bytes, coding);
+  } catch (error) {
+    // Longer than what is looked at: less of it will do.
+    const isTooLong = error instanceof RangeError && bytes.length > leastBytes;
+    return isTooLong ? undo(bytes.subarray(0, bytes.length >> 1), coding) : undefined;
+  }
+}
+
+/** @throws what zlib throws for bytes that are damaged, or unpack to more than `longestText` */
+function undoWhole(bytes: Buffer, coding: string): Buffer | undefined {
+  const options = { maxOutputLength: longestText, finishFlush: constants.Z_SYNC_FLUSH };
+  switch (coding) {
+    case "gzip":
+    case "x-gzip":
+      return gunzipSync(bytes, options);
+    case "deflate":
+      return (isZlib(bytes) ? inflateSync : inflateRawSync)(bytes, options);
+    case "br":
+      return brotliDecompressSync(bytes, {
+        maxOutputLength: longestText,
+        finishFlush: constants.BROTLI_OPERATION_FLUSH,
+      });
+    case "zstd":
+      return zstdDecompressSync(bytes, { maxOutputLength: longestText, finishFlush: constants.ZSTD_e_flush });
+    default:
+      return undefined;
   }
 }

@@ -264,6 +264,21 @@ describe("an answer", () => {
     expect(response.headers.get("location")).toBe("http://127.0.0.1:1/elsewhere");
   });
 
+  it("in gzip that ends in the middle is no success, though HTTP has it as whole", async () => {
+    const bench = await openDataPlane();
+    const events = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n';
+    const bytes = gzipSync(events).subarray(0, -9);
+    const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
+    bench.provider.on().next(reply.status(200, headers, bytes));
+
+    const text = await readUntilClosed(
+      await rawSocket(bench, "GET /llm/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
+    );
+
+    expect(text.endsWith(bytes.toString("latin1"))).toBe(true);
+    await expect.poll(() => bench.records).toMatchObject([{ ending: "truncated" }]);
+  });
+
   it("streams piece by piece, as it comes (case 45)", async () => {
     const { provider, url } = await openDataPlane();
     const events = Array.from({ length: 5 }, (_, index) => ({
@@ -492,6 +507,47 @@ describe("a stored object", () => {
     expect(later.headers.get("x-keywheel-key")).toBe(benchKeys[0]);
   });
 
+  it.each([
+    ["as it is", undefined],
+    ["in gzip", "gzip"],
+  ])("is learnt from an answer longer than what is looked at, %s", async (_, coding) => {
+    const bench = await openDataPlane();
+    const noise = Buffer.from(Array.from({ length: 400_000 }, (__, i) => 97 + ((i * i * 31) % 26))).toString();
+    const made = JSON.stringify({ id: "resp_long01", object: "response", output: [{ id: "msg_1", text: noise }] });
+    const headers = { "content-type": "application/json", ...(coding && { "content-encoding": coding }) };
+    bench.provider.on().next(reply.status(200, headers, coding ? gzipSync(made) : made));
+    const post = (body: object): Promise<Response> =>
+      fetch(`${bench.url}/responses`, { ...chat, body: JSON.stringify(body) });
+
+    expect(await (await post({ model: "m", input: "Hi" })).text()).toBe(made);
+    for (let n = 0; n < 3; n++) await (await post({ model: "m", previous_response_id: "resp_long01" })).text();
+
+    expect(bench.provider.picks()).toBe("AAAA");
+  });
+
+  it("is learnt from where the answer says that it is", async () => {
+    const bench = await openDataPlane();
+    bench.provider
+      .on()
+      .next(reply.status(201, { location: "/v1/realtime/calls/rtc_0123", "content-type": "application/sdp" }, "v=0"));
+    await (await fetch(`${bench.url}/realtime/calls`, { ...chat, body: "v=0" })).text();
+
+    for (let n = 0; n < 3; n++) await (await fetch(`${bench.url}/realtime/calls/rtc_0123/hangup`, chat)).text();
+
+    expect(bench.provider.picks()).toBe("AAAA");
+  });
+
+  it("that is a fine-tuned model is asked of its maker's key", async () => {
+    const bench = await openDataPlane();
+    bench.provider.on().next(reply.json(200, {}, { id: "ftjob-1a", fine_tuned_model: "ft:gpt-x:acme::abc" }));
+    await (await fetch(`${bench.url}/fine_tuning/jobs/ftjob-1a`)).text();
+
+    const body = '{"model":"ft:gpt-x:acme::abc","messages":[]}';
+    for (let n = 0; n < 3; n++) await (await fetch(`${bench.url}/chat/completions`, { ...chat, body })).text();
+
+    expect(bench.provider.picks()).toBe("AAAA");
+  });
+
   it("whose key rests gets the gateway's error, not another key's 404", async () => {
     const { provider, url } = await openDataPlane();
     provider.on({ method: "POST", path: "/v1/files" }).next(reply.json(200, {}, { id: "file-abc123" }));
@@ -589,7 +645,8 @@ describe("the network", () => {
   });
 
   it("being down gives 502 each time, cools nobody, and the first request after it is back succeeds (case 31)", async () => {
-    const gone = await startScriptedProvider({ keys: benchKeys });
+    // Below the ports that the system hands out: nobody else may take it meanwhile.
+    const gone = await startScriptedProvider({ keys: benchKeys, port: 20_000 + (process.pid % 10_000) });
     await gone.close();
     const bench = await openDataPlane({ baseUrl: gone.baseUrl });
 

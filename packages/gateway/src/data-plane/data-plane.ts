@@ -8,6 +8,7 @@ import {
   dispatch,
   type DispatchOutcome,
   type Ending,
+  objectInLocation,
   objectPrint,
   type Secret,
   SharedValues,
@@ -257,6 +258,7 @@ export class DataPlane {
         marks.push("x-keywheel-key", outcome.keyId);
         if (outcome.answer instanceof UpgradedAnswer) return this.#concludeUpgrade(passage, outcome, marks);
         const learn = (ids: readonly string[]): void => pinObjects(passage.runtime, outcome.keyId, ids);
+        learn(objectsInHead(outcome.answer, passage.request.method));
         const tap = mayShowObjects && isTappable(outcome.answer) ? new ObjectTap(outcome.answer, learn) : undefined;
         const watcher = {
           push: (chunk: Buffer) => tap?.push(chunk),
@@ -386,6 +388,13 @@ function pinObjects({ pool, record }: ProviderRuntime, keyId: string, ids: reado
     keyId,
     ids.map((id) => objectPrint(record.id, id)),
   );
+}
+
+/** What a `POST` has made is told where it is to be found (RFC 9110 §10.2.2; Azure's jobs have a header of their own). */
+function objectsInHead(answer: StreamedAnswer, method: string | undefined): string[] {
+  if (method !== "POST" || (answer.status !== 201 && answer.status !== 202)) return [];
+  const places = [answer.header("location"), answer.header("operation-location")];
+  return places.flatMap((place) => (place === undefined ? [] : objectInLocation(place)));
 }
 
 function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">, "fault" | "message">): OwnError {

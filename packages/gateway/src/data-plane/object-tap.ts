@@ -2,7 +2,7 @@ import { objectsShown } from "@keywheel/pool";
 import { decodeBeginning } from "./content-coding.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 
-/** How much of an answer is looked at for objects; a list beyond it is remembered as far as it was seen whole. */
+/** How much of an answer is looked at for objects: what a longer one is about stands at its beginning. */
 const tappedBytes = 256 * 1024;
 
 /**
@@ -28,8 +28,10 @@ export class ObjectTap {
     if (this.#bytes >= tappedBytes) return;
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#hasLearnt) return;
     // A stream shows its object at once. JSON can be read when it is whole, which its last byte may tell.
-    if (!this.#hasLearnt && (this.#isStream || this.#isEncoded() || endsValue(chunk))) this.#read();
+    const isReadable = this.#isStream || this.#isEncoded() || endsValue(chunk);
+    if (isReadable || this.#bytes >= tappedBytes) this.#read();
   }
 
   end(): void {
@@ -42,9 +44,7 @@ export class ObjectTap {
 
   #read(): void {
     const text = decodeBeginning(Buffer.concat(this.#chunks), this.#answer.header("content-encoding"));
-    const shown = this.#isStream
-      ? dataOf(text).flatMap((data) => objectsShown(parse(data)))
-      : objectsShown(parse(text));
+    const shown = this.#isStream ? dataOf(text).flatMap(objectsShown) : objectsShown(text);
     if (shown.length === 0) return;
     this.#hasLearnt = true;
     this.#learn([...new Set(shown)]);
@@ -69,15 +69,6 @@ export function isTappable(answer: StreamedAnswer): boolean {
 function dataOf(text: string): string[] {
   return text
     .split("\n")
-    .filter((line) => line.startsWith("data:") && line.includes('"id"'))
+    .filter((line) => line.startsWith("data:") && /[iI]d"/.test(line))
     .map((line) => line.slice("data:".length));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Cut at the tap's limit, or no JSON after all: nothing is learnt from it.
-    return undefined;
-  }
 }

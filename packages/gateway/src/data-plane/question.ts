@@ -3,7 +3,10 @@ import {
   type Fingerprint,
   isListing,
   isSharable,
+  keepingFields,
+  keepsEverything,
   mayShowObjects,
+  objectInModel,
   objectPrint,
   objectsInBody,
   objectsInPath,
@@ -30,7 +33,7 @@ export interface Asked {
   readonly mayShowObjects: boolean;
 }
 
-const scannedFields: ReadonlySet<string> = new Set(["model", "store", ...sessionFields]);
+const scannedFields: ReadonlySet<string> = new Set(["model", ...keepingFields, ...sessionFields]);
 /** Endpoints whose requests carry a conversation; elsewhere an `input` is a text like any other. */
 const conversing = /\/(chat\/completions|responses|messages|api\/chat|chat)$|:(generateContent|streamGenerateContent)$/;
 const noFields: ReadonlyMap<string, string> = new Map();
@@ -52,7 +55,7 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
   const conversation = mayContinue && isConversing(pathOnly) ? conversationOf(scope, json) : undefined;
   const askedModel = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
   const model = modelInPath(runtime.record.kind, pathOnly) ?? askedModel;
-  const objects = runtime.pool.hasPins ? namedObjects(passage, json) : [];
+  const objects = runtime.pool.hasPins ? namedObjects(passage, json, model) : [];
   const question: Question = {
     ...(session === undefined ? {} : { session }),
     ...(conversation === undefined ? {} : { conversation }),
@@ -60,15 +63,21 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
     ...(objects.length === 0 ? {} : { objects }),
     ...(session === undefined && isListing(method, pathOnly) ? { first: true } : {}),
   };
-  return { question, mayShowObjects: mayShowObjects(method, pathOnly, fields.get("store") === "true") };
+  const shows = mayShowObjects(method, pathOnly, fields, json) || keepsEverything(runtime.record.preset);
+  return { question, mayShowObjects: shows };
 }
 
 function isConversing(path: string): boolean {
   return conversing.test(path);
 }
 
-function namedObjects({ runtime, pathOnly, target }: Admitted, json: Buffer | undefined): Fingerprint[] {
+function namedObjects(
+  { runtime, pathOnly, target }: Admitted,
+  json: Buffer | undefined,
+  model: string | undefined,
+): Fingerprint[] {
   const ids = [...objectsInQuery(target.query), ...objectsInPath(pathOnly)];
+  if (model !== undefined) ids.push(...objectInModel(model));
   if (json !== undefined) ids.push(...objectsInBody(json.toString("latin1")));
   return ids.map((id) => objectPrint(runtime.record.id, id));
 }

@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isListing, mayShowObjects, objectsInBody, objectsInPath, objectsInQuery, objectsShown } from "./objects.ts";
+import {
+  isListing,
+  mayShowObjects,
+  objectInLocation,
+  objectInModel,
+  objectsInBody,
+  objectsInPath,
+  objectsInQuery,
+  objectsShown,
+} from "./objects.ts";
 
 describe("objects that a request names", () => {
   it.each([
@@ -43,6 +52,7 @@ describe("objects that a request names", () => {
   it("are uploads under way in the query", () => {
     expect(objectsInQuery("alt=json&upload_id=AbC-123_x&upload_protocol=resumable")).toEqual(["AbC-123_x"]);
     expect(objectsInQuery("my_upload_id=abc123")).toEqual([]);
+    expect(objectsInQuery("id=gen-0123456789")).toEqual(["gen-0123456789"]);
   });
 
   it("are found in linear time, whatever the text is", () => {
@@ -65,20 +75,63 @@ describe("objects that an answer shows", () => {
     [{ name: "cachedContents/c1d2e3", model: "models/g" }, ["c1d2e3"]],
     [{ name: "models/veo/operations/op123456" }, ["op123456"]],
     [{ cachedContents: [{ name: "cachedContents/c1d2e3" }] }, ["c1d2e3"]],
+    [
+      { output: [{ type: "code_interpreter_call", container_id: "cntr_0123" }], id: "resp_0123" },
+      ["resp_0123", "cntr_0123"],
+    ],
+    [{ object: "conversation.response", conversation_id: "conv_0123" }, ["conv_0123"]],
+    [{ output: { task_id: "0b3c0d5e-0001", task_status: "PENDING" } }, ["0b3c0d5e-0001"]],
+    [{ request_id: "d97415a1-5796" }, ["d97415a1-5796"]],
+    [{ requestId: "req_video1" }, ["req_video1"]],
+    [{ id: "msg_0123", container: { id: "container_01", expires_at: "x" } }, ["msg_0123", "container_01"]],
+    [{ id: "ftjob-abc", fine_tuned_model: "ft:gpt-x:acme::abc123" }, ["ftjob-abc", "ft:gpt-x:acme::abc123"]],
+    [
+      {
+        data: [{ id: "msg_0123", content: [{ text: { annotations: [{ file_citation: { file_id: "file-abc1" } }] } }] }],
+      },
+      ["msg_0123", "file-abc1"],
+    ],
+    [{ id: "resp_0123", output: [{ content: [{ text: 'say "file_id": "file-abc1"' }] }] }, ["resp_0123"]],
     [{ name: "My assistant" }, []],
     [[], []],
     [null, []],
     ["text", []],
   ])("%j shows %j", (answer, ids) => {
-    expect(objectsShown(answer)).toEqual(ids);
+    expect(objectsShown(JSON.stringify(answer))).toEqual(ids);
   });
 
   it("never throws, and finds ids only", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (answer) => {
-        for (const id of objectsShown(answer)) expect(id).toMatch(/^[\w.-]{6,512}$/);
+        for (const id of objectsShown(JSON.stringify(answer))) expect(id).toMatch(/^(ft:)?[\w.:-]{6,512}$/);
       }),
     );
+  });
+});
+
+describe("of an answer that is cut", () => {
+  it("every object counts that has an id", () => {
+    const text = '{"object": "list", "data": [{"id": "file-abc123", "bytes": 1}, {"id": "file-def456", "by';
+    expect(objectsShown(text)).toEqual(["file-abc123", "file-def456"]);
+  });
+});
+
+describe("the place of what was made", () => {
+  it.each([
+    ["/v1/realtime/calls/rtc_0123", ["rtc_0123"]],
+    ["https://res.openai.azure.com/openai/operations/images/f508bcf2?api-version=2026-01-01", ["f508bcf2"]],
+    ["/", []],
+  ])("%s names %j", (location, ids) => {
+    expect(objectInLocation(location)).toEqual(ids);
+  });
+});
+
+describe("a model", () => {
+  it.each([
+    ["ft:gpt-x:acme::abc123", ["ft:gpt-x:acme::abc123"]],
+    ["gpt-5-mini", []],
+  ])("%s names %j", (model, ids) => {
+    expect(objectInModel(model)).toEqual(ids);
   });
 });
 
@@ -100,7 +153,13 @@ describe("endpoints", () => {
     ["POST", "/v1beta/models/g:streamGenerateContent", false, false],
     ["DELETE", "/v1/files/file-abc123", false, false],
   ])("%s %s (store: %s) may show objects: %s", (method, path, stores, expected) => {
-    expect(mayShowObjects(method, path, stores)).toBe(expected);
+    expect(mayShowObjects(method, path, new Map([["store", String(stores)]]), "{}")).toBe(expected);
+  });
+
+  it("may show objects where they say so in the request: what is deferred, a container that runs code", () => {
+    expect(mayShowObjects("POST", "/v1/chat/completions", new Map([["deferred", "true"]]))).toBe(true);
+    const tools = JSON.stringify({ tools: [{ type: "code_execution_20250825", name: "code_execution" }] });
+    expect(mayShowObjects("POST", "/v1/messages", new Map(), tools)).toBe(true);
   });
 });
 

@@ -1,4 +1,5 @@
 import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
+import { jsonValue } from "./json-scan.ts";
 
 /**
  * Objects that a provider keeps for the key that made them: files, batches, stored responses, caches, threads … A later call
@@ -29,14 +30,27 @@ const keepsNothingAction =
 const listings =
   /\/(files|uploads|batches|batch\/jobs|responses|conversations|assistants|threads|vector_stores|containers|fine_tuning\/jobs|evals|videos|skills|cachedContents|tunedModels|fileSearchStores|messages\/batches|chat\/completions|libraries|agents|operations)$/;
 
-/** Fields, anywhere in a body, whose value is the id of a stored object. */
-const idField =
-  /"(?:previous_response_id|conversation|conversation_id|previous_interaction_id|file_id|input_file_id|training_file|validation_file|container|container_id|assistant_id|thread_id|batch_id|upload_id|vector_store_id|skill_id|agent_id|fileUri|file_uri|cachedContent|cached_content)"\s*:\s*(?:\{\s*"id"\s*:\s*)?"([^"\\]{6,256})"/g;
-const idListField = /"(?:file_ids|vector_store_ids|part_ids)"\s*:\s*\[([^\]]{0,16384})\]/g;
+/** Fields, anywhere in a body, whose value is the id of a stored object, or an object with such an id. */
+const idFields = [
+  // OpenAI, Azure
+  "previous_response_id last_response_id conversation prompt file_id input_file_id output_file_id error_file_id",
+  "result_file_id training_file validation_file fine_tuned_model container container_id assistant_id thread_id batch_id",
+  "upload_id vector_store_id video_id eval_id",
+  // Anthropic
+  "skill_id environment_id",
+  // Gemini
+  "previous_interaction_id fileUri file_uri cachedContent cached_content",
+  // Mistral, Cohere
+  "conversation_id agent_id library_id dataset_id job_id",
+  // Jobs for images and video: DashScope and Zhipu, xAI, SiliconFlow
+  "task_id request_id requestId",
+]
+  .join(" ")
+  .replaceAll(" ", "|");
+const idField = new RegExp(String.raw`"(?:${idFields})"\s*:\s*(?:\{\s*"id"\s*:\s*)?"([^"\\]{6,256})"`, "g");
+const idListField = /"(?:file_ids|vector_store_ids|part_ids|vault_ids)"\s*:\s*\[([^\]]{0,16384})\]/g;
 const quoted = /"([^"\\]{6,256})"/g;
-
-/** Fields of an answer that name an object beside the answer's own id. */
-const furtherIds = ["output_file_id", "error_file_id", "last_response_id", "vector_store_id", "result_file_id"];
+const ownId = /"id"\s*:\s*"([^"\\]{6,256})"/g;
 
 /**
  * The ids that a request's path may name.
@@ -53,10 +67,22 @@ export function objectsInPath(path: string): string[] {
   return ids;
 }
 
-/** The id of an upload under way that a request's query names. */
+/** The id that a request's query names: of an upload under way, or OpenRouter's of a generation. */
 export function objectsInQuery(query: string): string[] {
-  const id = /(?:^|&)upload_id=([\w.-]+)/.exec(query)?.[1];
+  const id = /(?:^|&)(?:upload_id|id)=([\w.-]+)/.exec(query)?.[1];
   return id === undefined || !isId(id) ? [] : [id];
+}
+
+/** The id of a model that is its maker's alone, as a request names it. */
+export function objectInModel(model: string): string[] {
+  return model.startsWith("ft:") && isId(model) ? [model] : [];
+}
+
+/** The id of an object that the head of an answer says was made: a call, a job. */
+export function objectInLocation(location: string): string[] {
+  const ids = new Set<string>();
+  addId(ids, location);
+  return [...ids];
 }
 
 /**
@@ -66,27 +92,35 @@ export function objectsInQuery(query: string): string[] {
  */
 export function objectsInBody(text: string): string[] {
   const ids = new Set<string>();
-  for (const [, value = ""] of text.matchAll(idField)) {
-    if (ids.size >= mostNamed) break;
-    addId(ids, value);
-  }
-  for (const [, list = ""] of text.matchAll(idListField)) {
-    for (const [, value = ""] of list.matchAll(quoted)) {
-      if (ids.size >= mostNamed) break;
-      addId(ids, value);
-    }
-  }
+  addMatches(ids, text, idField, mostNamed);
+  for (const [, list = ""] of text.matchAll(idListField)) addMatches(ids, list, quoted, mostNamed);
   return [...ids];
 }
+
+/** Whether any answer of a provider can be asked about later: OpenRouter tells what each generation cost. */
+export function keepsEverything(preset: string | null): boolean {
+  return preset === "openrouter";
+}
+
+/** Fields of a request that ask for its result to be kept, or to be had later, where the endpoint keeps nothing else. */
+export const keepingFields: readonly string[] = ["store", "deferred"];
 
 /**
  * Whether the answer to a request may show objects that later calls can name.
  *
- * @param stores whether the request asks for its result to be kept (`store: true`), which makes any endpoint count
+ * @param fields raw JSON texts of the body's `keepingFields`
+ * @param body   the body, if it is JSON
  */
-export function mayShowObjects(method: string, path: string, stores: boolean): boolean {
+export function mayShowObjects(
+  method: string,
+  path: string,
+  fields: ReadonlyMap<string, string> = new Map(),
+  body?: { includes(text: string): boolean },
+): boolean {
   if (method !== "POST" && method !== "GET" && method !== "PUT") return false;
-  if (stores) return true;
+  if (keepingFields.some((name) => fields.get(name) === "true")) return true;
+  // Anthropic's code runs in a container that later requests may go on with.
+  if (path.endsWith("/messages") && body?.includes("code_execution") === true) return true;
   return !keepsNothing.test(path) && !keepsNothingAction.test(path);
 }
 
@@ -104,12 +138,20 @@ export function objectPrint(poolId: string, id: string): Fingerprint {
 }
 
 /**
- * The ids of the objects that an answer shows: the one it is about, or those it lists.
+ * The ids of the objects that an answer shows: the one it is about, or those it lists, and those that it names.
  *
- * @param answer the parsed JSON body, or the data of a stream's event
+ * @param text the JSON body, or the data of a stream's event; of one that is cut, whatever has an id counts
  */
-export function objectsShown(answer: unknown): string[] {
+export function objectsShown(text: string): string[] {
   const ids = new Set<string>();
+  const answer = jsonValue(text);
+  if (answer === undefined) addMatches(ids, text, ownId, mostShown);
+  else collectShown(ids, answer);
+  addMatches(ids, text, idField, mostShown);
+  return [...ids];
+}
+
+function collectShown(ids: Set<string>, answer: unknown): void {
   for (const each of [answer, field(answer, "response"), field(answer, "file"), field(answer, "thread")])
     collect(ids, each);
   if (isObject(answer)) {
@@ -118,7 +160,6 @@ export function objectsShown(answer: unknown): string[] {
       for (const item of value as unknown[]) if (ids.size < mostShown) collect(ids, item);
     }
   }
-  return [...ids];
 }
 
 function collect(ids: Set<string>, value: unknown): void {
@@ -127,17 +168,24 @@ function collect(ids: Set<string>, value: unknown): void {
   const name = field(value, "name");
   // Gemini names its objects by path; elsewhere a name is a word for people.
   if (typeof name === "string" && name.includes("/")) addId(ids, name);
-  for (const further of furtherIds) addId(ids, field(value, further));
+}
+
+function addMatches(ids: Set<string>, text: string, pattern: RegExp, most: number): void {
+  for (const [, value = ""] of text.matchAll(pattern)) {
+    if (ids.size >= most) return;
+    addId(ids, value);
+  }
 }
 
 function addId(ids: Set<string>, value: unknown): void {
   if (typeof value !== "string") return;
-  const id = (value.slice(value.lastIndexOf("/") + 1).split("?", 1)[0] ?? "").split(":", 1)[0] ?? "";
+  const last = value.slice(value.lastIndexOf("/") + 1).split("?", 1)[0] ?? "";
+  const id = last.startsWith("ft:") ? last : (last.split(":", 1)[0] ?? "");
   if (isId(id)) ids.add(id);
 }
 
 function isId(text: string): boolean {
-  return text.length >= shortestId && text.length <= longestId && /^[\w.-]+$/.test(text);
+  return text.length >= shortestId && text.length <= longestId && /^(?:ft:[\w.:-]+|[\w.-]+)$/.test(text);
 }
 
 function isObject(value: unknown): value is object {
