@@ -127,6 +127,17 @@ const blaming = new Set([401, 402, 403, 429, 529]);
 
 type ChosenKey = Extract<Choice, { kind: "key" }>;
 
+interface Timing {
+  readonly startedAt: EpochMs;
+  readonly durationMs: DurationMs;
+}
+
+interface Sent<A extends UpstreamAnswer> {
+  readonly delivery: Delivery<A>;
+  /** As of the moment at which it is asked. */
+  readonly timing: () => Timing;
+}
+
 /** One attempt after it was judged. */
 interface Judged<A extends UpstreamAnswer> {
   readonly delivery: Delivery<A>;
@@ -174,13 +185,10 @@ export async function dispatch<A extends UpstreamAnswer>(options: DispatchOption
   for (;;) {
     const choice = await plan(options, course);
     if (choice.kind !== "key") return giveUp(options, course, choice);
-    const startedAt = options.now();
-    const startedMono = options.monotonic();
     course.tried.add(choice.keyId);
-    const delivery = await attempt(options, course, choice);
+    const { delivery, timing } = await attempt(options, course, choice);
     const judged = await examine(options, choice, delivery);
-    const durationMs = options.monotonic() - startedMono;
-    await record(options, choice, judged, { startedAt, durationMs });
+    await record(options, choice, judged, timing());
     const outcome = next(options, course, choice, judged);
     if (outcome !== undefined) return outcome;
   }
@@ -209,12 +217,24 @@ async function attempt<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   course: Course<A>,
   chosen: ChosenKey,
-): Promise<Delivery<A>> {
+): Promise<Sent<A>> {
+  const first = await send(options, course, chosen);
+  const { delivery } = first;
+  if (delivery.kind !== "broken" || !delivery.repeatable || !options.replayable) return first;
+  tell(options, chosen, { delivery, verdict: verdictWithoutAnswer(delivery) }, first.timing());
+  return send(options, course, chosen);
+}
+
+async function send<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  course: Course<A>,
+  chosen: ChosenKey,
+): Promise<Sent<A>> {
   course.attempts++;
-  const first = await options.transport(chosen.keyId);
-  if (first.kind !== "broken" || !first.repeatable || !options.replayable) return first;
-  course.attempts++;
-  return options.transport(chosen.keyId);
+  const startedAt = options.now();
+  const startedMono = options.monotonic();
+  const delivery = await options.transport(chosen.keyId);
+  return { delivery, timing: () => ({ startedAt, durationMs: options.monotonic() - startedMono }) };
 }
 
 async function examine<A extends UpstreamAnswer>(
@@ -260,16 +280,26 @@ function verdictWithoutAnswer(delivery: Exclude<Delivery<UpstreamAnswer>, { kind
   return { ...none, request: "provider-retry", code: delivery.fault, message: delivery.message };
 }
 
-async function record<A extends UpstreamAnswer>(
+function tell<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   chosen: ChosenKey,
   { delivery, verdict }: Judged<A>,
-  timing: { readonly startedAt: EpochMs; readonly durationMs: DurationMs },
-): Promise<void> {
+  timing: Timing,
+): void {
   const { keyId, why, passedOver } = chosen;
   const status = delivery.kind === "answer" ? verdict.httpStatus : undefined;
   const message = verdict.message === undefined ? {} : { message: options.pool.redact(verdict.message) };
   options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code, ...message });
+}
+
+async function record<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  chosen: ChosenKey,
+  judged: Judged<A>,
+  timing: Timing,
+): Promise<void> {
+  const { verdict } = judged;
+  tell(options, chosen, judged, timing);
   if (verdict.notice !== undefined) options.onNotice(verdict);
   // A success is one only when the body has reached the client whole: `finish` records it.
   if (verdict.key.kind === "succeeded") options.pool.release(chosen.ticket);

@@ -58,7 +58,8 @@ export class UsageBook {
     for (const [index, attempt] of attempts.entries()) {
       this.#countAttempt(attempt);
       const isLast = index === attempts.length - 1 && attempt.keyId === keyId;
-      if (isLast || attempt.outcome === "client_gone") continue;
+      const isSentAgain = attempts[index + 1]?.keyId === attempt.keyId;
+      if (isLast || isSentAgain || attempt.outcome === "client_gone") continue;
       minute.failovers++;
       this.#hourOf(record, providerId, attempt.keyId).failovers++;
     }

@@ -1,11 +1,12 @@
-import type { Transform } from "node:stream";
 import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
-import { codingsOf, createDecoder } from "./content-coding.ts";
+import { codingsOf, createDecoder, type Decoder } from "./content-coding.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 
 export interface BodyWatchOptions {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
+  /** Whether the request was to make what the answer describes. */
+  readonly isMaking: boolean;
   /** Given what goes by, content encoding undone. */
   readonly meter?: UsageMeter | undefined;
   /** Called whenever `opening` may have changed. */
@@ -25,7 +26,7 @@ export class BodyWatch {
   readonly #observer: StreamObserver;
   /** Of an encoded body; more than one coding is undone by nobody. */
   readonly #coding: string | undefined;
-  #decoder: Transform | undefined;
+  #decoder: Decoder | undefined;
   readonly #isStream: boolean;
   readonly #meter: UsageMeter | undefined;
   readonly #onChange: () => void;
@@ -35,9 +36,9 @@ export class BodyWatch {
   #isShort = false;
   #encodedBytes = 0;
 
-  constructor({ contentType, contentEncoding, onChange, meter }: BodyWatchOptions) {
+  constructor({ contentType, contentEncoding, isMaking, onChange, meter }: BodyWatchOptions) {
     this.#meter = meter;
-    this.#observer = new StreamObserver({ contentType });
+    this.#observer = new StreamObserver({ contentType, isMaking });
     this.#onChange = onChange;
     this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
     const codings = codingsOf(contentEncoding);
@@ -47,6 +48,11 @@ export class BodyWatch {
 
   get opening(): StreamOpening {
     return this.#isBlind ? "content" : this.#observer.opening;
+  }
+
+  /** Whether an error is all that could still come. */
+  get leansToContent(): boolean {
+    return this.#observer.leansToContent;
   }
 
   /** The error that was told, in the opening or midway, to be judged as the answer's body. */
@@ -72,6 +78,8 @@ export class BodyWatch {
         decoder.once("close", resolve);
         decoder.end();
       });
+      // Node unpacks only the first of several zstd frames that come in one piece: the rest was not seen.
+      if (decoder.bytesWritten < this.#encodedBytes && !this.#isShort) this.#goBlind();
     }
     const end = this.#findEnd();
     this.#onChange();
@@ -88,7 +96,7 @@ export class BodyWatch {
     return this.#isBlind ? { kind: "completed" } : this.#observer.end();
   }
 
-  #startDecoder(coding: string, first: Buffer): Transform | undefined {
+  #startDecoder(coding: string, first: Buffer): Decoder | undefined {
     const decoder = createDecoder(coding, first);
     decoder?.on("data", (chunk: Buffer) => this.#observe(chunk));
     decoder?.on("error", () => {
@@ -100,9 +108,9 @@ export class BodyWatch {
 
   #observe(chunk: Buffer): void {
     this.#meter?.push(chunk);
-    const before = this.#observer.opening;
+    const { opening: before, leansToContent } = this.#observer;
     const opening = this.#observer.push(chunk);
-    if (opening === before) return;
+    if (opening === before && leansToContent === this.#observer.leansToContent) return;
     this.#onChange();
     if (this.#decoder !== undefined && this.#meter === undefined && this.#seesEnough()) this.#goBlind();
   }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import type { Ending } from "@keywheel/pool";
+import { responseHeaders } from "./headers.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import type { ClientPresence } from "./upstream.ts";
 
@@ -102,7 +104,10 @@ async function cutResponse(response: ServerResponse): Promise<void> {
       });
     });
   }
-  response.destroy();
+  const { socket, req } = response;
+  // A client of HTTP/1.0 would take a plain end for that of the body; others miss its last chunk.
+  if (req.httpVersion === "1.0" && socket instanceof Socket) socket.resetAndDestroy();
+  else response.destroy();
 }
 
 /** A client that does not read is cut off without the rest. */
@@ -111,7 +116,8 @@ const cutAfterMs = 1_000;
 function endResponse(response: ServerResponse, trailers: readonly string[]): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) resolve();
-    if (trailers.length > 0) response.addTrailers(pairs(trailers));
+    const passed = responseHeaders(trailers);
+    if (passed.length > 0) response.addTrailers(pairs(passed));
     response.once("close", resolve);
     response.end(resolve);
   });
@@ -130,16 +136,46 @@ export function answerWith(
     return;
   }
   const bytes = Buffer.from(body);
+  if (isSending(request) && !response.shouldKeepAlive) {
+    // Closing at once, as asked, would reset the connection under the client's writing, and the answer with it.
+    response.shouldKeepAlive = true;
+    request.once("end", () => request.socket.end());
+  }
   response.writeHead(status, [...headers, "content-length", String(bytes.length)]);
   response.end(request.method === "HEAD" ? undefined : bytes);
-  if (request.complete) return;
-  request.resume();
-  setTimeout(() => {
-    if (!request.complete) request.destroy();
-  }, lingerMs).unref();
+  readOut(request, response);
 }
 
-const lingerMs = 5_000;
+/**
+ * Reads, and throws away, what the client still sends although its answer is on the way: many clients read nothing before
+ * they have said all. Once the answer is out, one that goes on too long is cut off.
+ */
+export function readOut(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || request.destroyed) return;
+  const cutOff = (): void => {
+    if (!request.complete) request.destroy();
+  };
+  const begin = (): void => {
+    const whole = setTimeout(cutOff, lingerMs.whole).unref();
+    const pause = setTimeout(cutOff, lingerMs.pause).unref();
+    request.on("data", () => pause.refresh());
+    request.once("close", () => {
+      clearTimeout(whole);
+      clearTimeout(pause);
+    });
+  };
+  request.resume();
+  if (response.writableFinished) begin();
+  else response.once("finish", begin);
+}
+
+function isSending(request: IncomingMessage): boolean {
+  const { "content-length": length = "0", "transfer-encoding": coding } = request.headers;
+  return !request.complete && (length !== "0" || coding !== undefined);
+}
+
+/** The longest that is waited for the client's last byte, and for its next. */
+const lingerMs = { whole: 60_000, pause: 5_000 };
 
 function pairs(raw: readonly string[]): [string, string][] {
   const list: [string, string][] = [];

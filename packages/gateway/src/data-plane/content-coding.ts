@@ -41,8 +41,13 @@ export function codingsOf(contentEncoding: string | undefined): string[] {
   return codings.filter((coding) => coding !== "" && coding !== "identity");
 }
 
+export type Decoder = Transform & {
+  /** How much of what it was given has been unpacked. */
+  readonly bytesWritten: number;
+};
+
 /** @param first the first bytes of the body @returns undefined for a coding that is not known */
-export function createDecoder(coding: string, first: Buffer): Transform | undefined {
+export function createDecoder(coding: string, first: Buffer): Decoder | undefined {
   switch (coding) {
     case "gzip":
     case "x-gzip":
@@ -89,8 +94,29 @@ function undoWhole(bytes: Buffer, coding: string): Buffer | undefined {
         finishFlush: constants.BROTLI_OPERATION_FLUSH,
       });
     case "zstd":
-      return zstdDecompressSync(bytes, { maxOutputLength: longestText, finishFlush: constants.ZSTD_e_flush });
+      return unpackFrames(bytes);
     default:
       return undefined;
   }
+}
+
+/** A zstd body may be several frames (RFC 8878 §3.1), of which Node unpacks the first. */
+function unpackFrames(bytes: Buffer): Buffer {
+  const frames: Buffer[] = [];
+  let length = 0;
+  for (let at = 0; at < bytes.length && length < longestText;) {
+    const options = { maxOutputLength: longestText, finishFlush: constants.ZSTD_e_flush, info: true };
+    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), options) as unknown as Unpacked;
+    frames.push(buffer);
+    length += buffer.length;
+    if (engine.bytesWritten === 0) break;
+    at += engine.bytesWritten;
+  }
+  return Buffer.concat(frames);
+}
+
+/** What zlib answers when it is asked for `info`, of which the types do not know. */
+interface Unpacked {
+  readonly buffer: Buffer;
+  readonly engine: { readonly bytesWritten: number };
 }

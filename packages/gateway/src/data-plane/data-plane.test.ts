@@ -1,10 +1,19 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { healthy } from "@keywheel/pool";
 import { reply, sha256, startScriptedProvider } from "@keywheel/testkit";
 import { benchKeys, chat, failuresOf, openDataPlane, rawSocket, readUntilClosed } from "./data-plane.test-bench.ts";
+
+/** Says everything before it reads anything. */
+async function writeAll(socket: Socket, length: number): Promise<void> {
+  const piece = Buffer.alloc(1_000_000);
+  for (let left = length; left > 0; left -= piece.length) {
+    if (!socket.write(piece.subarray(0, Math.min(left, piece.length)))) await once(socket, "drain");
+  }
+}
 
 describe("a request", () => {
   it("arrives with method, path, query, body and end-to-end headers as they were sent, and one credential: the pool's", async () => {
@@ -138,6 +147,47 @@ describe("a request", () => {
     response.resume();
   });
 
+  it("that waits for leave to send too much does not get it", async () => {
+    const bench = await openDataPlane({ settings: { maxBodyBytes: 1_000 } });
+    const head = "POST /llm/files HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2000\r\n\r\n";
+    const socket = await rawSocket(bench, head);
+    const [first] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it.each(["close", "keep-alive"])(
+    "that is too large is read out, so that its client gets to the 413 (%s)",
+    async (connection) => {
+      const bench = await openDataPlane({ settings: { maxBodyBytes: 1_000 } });
+      const length = 20_000_000;
+      const socket = await rawSocket(
+        bench,
+        `POST /llm/files HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\ncontent-length: ${length}\r\n\r\n`,
+      );
+      await writeAll(socket, length);
+      const [first] = (await once(socket, "data")) as [Buffer];
+      socket.destroy();
+
+      expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    },
+  );
+
+  it("that is streamed and answered early is read out: its client may read nothing before it has said all", async () => {
+    const bench = await openDataPlane({ replayBytes: 1_000 });
+    bench.provider.on().next(reply.early(401, { "content-type": "application/json" }, '{"error":{"message":"no"}}'));
+    const length = 30_000_000;
+    const socket = await rawSocket(bench, `POST /llm/files HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`);
+    await writeAll(socket, length);
+    const [first] = (await once(socket, "data")) as [Buffer];
+    socket.write("GET /llm/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    const next = await readUntilClosed(socket);
+
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 401 /);
+    expect(next).toContain("HTTP/1.1 200 OK");
+  });
+
   it("that waits for leave to send its body gets it (case 54)", async () => {
     const { provider, port } = await openDataPlane();
     const request = httpRequest({
@@ -252,6 +302,89 @@ describe("an answer", () => {
       expect(response.headers.get("etag")).toBe('"1"');
       expect(await response.text()).toBe("");
     }
+  });
+
+  it("to HEAD that would be a stream is passed on", async () => {
+    const { provider, url } = await openDataPlane();
+    provider.on().next(reply.status(200, { "content-type": "text/event-stream" }));
+
+    const response = await fetch(`${url}/chat/completions`, { method: "HEAD" });
+
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  });
+
+  it("has trailers, but for those that are not the client's to see", async () => {
+    const bench = await openDataPlane();
+    const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nHi\r\n0\r\n";
+    const trailers = "x-sum: 1\r\nset-cookie: a=b\r\naccess-control-allow-origin: *\r\nx-keywheel-key: other\r\n\r\n";
+    bench.provider.on().next(reply.raw([chunked + trailers], { end: "fin" }));
+
+    const text = await readUntilClosed(
+      await rawSocket(bench, "GET /llm/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
+    );
+
+    expect(text.slice(text.indexOf("\r\n0\r\n"))).toBe("\r\n0\r\nx-sum: 1\r\n\r\n");
+  });
+
+  it("whose end is that of its connection is cut if the connection is reset (case 43)", async () => {
+    const bench = await openDataPlane();
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\nconnection: close\r\n\r\n";
+    bench.provider.on().next(reply.raw([head, "half of it"], { delayMs: 50, end: "rst" }));
+
+    const response = await fetch(`${bench.url}/audio/speech`, chat);
+
+    await expect(response.arrayBuffer()).rejects.toThrow("terminated");
+    await expect.poll(() => bench.records).toMatchObject([{ ending: "truncated" }]);
+  });
+
+  it("that is cut is seen as cut by a client of HTTP/1.0 as well (case 43)", async () => {
+    const bench = await openDataPlane();
+    bench.provider.on().next(reply.cutInBody("rst", { headers: { "content-type": "audio/mpeg" }, sent: "half of it" }));
+    const socket = await rawSocket(bench, "GET /llm/x HTTP/1.0\r\nhost: x\r\n\r\n");
+    socket.resume();
+
+    await expect(once(socket, "close")).rejects.toMatchObject({ code: "ECONNRESET" });
+  });
+
+  it("of 200 that tells that what was to be made has failed is an error: another key makes it", async () => {
+    const bench = await openDataPlane();
+    const error = { code: "rate_limit_exceeded", message: "Rate limit reached for gpt-x" };
+    bench.provider
+      .on()
+      .next(reply.json(200, {}, { id: "resp_0123", object: "response", status: "failed", output: [], error }));
+
+    const response = await fetch(`${bench.url}/responses`, { ...chat, body: '{"model":"m","input":"Hi"}' });
+
+    expect(response.headers.get("x-keywheel-attempts")).toBe("2");
+    expect(bench.attempts.map(({ outcome }) => outcome)).toEqual(["model_rate_limited", "succeeded"]);
+    expect(await failuresOf(bench)).toEqual([1, 0, 0]);
+  });
+
+  it("of 200 that describes what has failed earlier is an answer", async () => {
+    const bench = await openDataPlane();
+    const error = { code: "rate_limit_exceeded", message: "Rate limit reached for gpt-x" };
+    const failed = { id: "resp_0123", object: "response", status: "failed", output: [], error };
+    bench.provider.on().next(reply.json(200, {}, failed));
+
+    expect(await (await fetch(`${bench.url}/responses/resp_0123`)).json()).toEqual(failed);
+    expect(await failuresOf(bench)).toEqual([0, 0, 0]);
+  });
+
+  it("in JSON that comes slowly is not kept back to its end", async () => {
+    const bench = await openDataPlane();
+    bench.provider
+      .on()
+      .next(
+        reply.raw(["HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n", '{"choices":[{']),
+      );
+    const started = performance.now();
+
+    const response = await fetch(`${bench.url}/chat/completions`, chat);
+
+    expect(response.status).toBe(200);
+    // Held back for a second: an error may stand behind the result.
+    expect(performance.now() - started).toBeLessThan(4_000);
+    await response.body?.cancel();
   });
 
   it("that redirects is given to the client, not followed", async () => {
@@ -623,6 +756,21 @@ describe("the network", () => {
     expect(await response.json()).toEqual({ n: 3 });
     expect(bench.provider.connections.opened).toBe(2);
     expect(await failuresOf(bench)).toEqual([0]);
+    expect(response.headers.get("x-keywheel-attempts")).toBe("2");
+    expect(bench.attempts.map(({ keyId, outcome }) => [keyId, outcome])).toEqual([
+      [benchKeys[0], "succeeded"],
+      [benchKeys[0], "unreachable"],
+      [benchKeys[0], "succeeded"],
+    ]);
+  });
+
+  it("breaking within an answer's head is not tried again, on a used connection neither (case 37)", async () => {
+    const bench = await openDataPlane({ keys: [benchKeys[0]!] });
+    bench.provider.on().next(reply.json(200, {}, {}), reply.raw(["HTTP/1.1 200 OK\r\nContent-T"], { end: "rst" }));
+    await (await fetch(`${bench.url}/chat/completions`, chat)).text();
+
+    expect((await fetch(`${bench.url}/chat/completions`, chat)).status).toBe(502);
+    expect(bench.provider.requests).toHaveLength(2);
   });
 
   it("breaking on a fresh connection after the request was read is not tried again: it may have been worked on (case 37)", async () => {

@@ -16,13 +16,13 @@ import {
 } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
 import { type Admitted, admit, type Passage } from "./admission.ts";
-import { answerWith, deliverAnswer, type DeliveryWatcher, Presence } from "./client.ts";
+import { answerWith, deliverAnswer, type DeliveryWatcher, Presence, readOut } from "./client.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { isTappable, ObjectTap } from "./object-tap.ts";
 import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
 import { askPool, type SendableBody } from "./question.ts";
-import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
+import { announcesTooMuch, BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
@@ -188,11 +188,14 @@ export class DataPlane {
     if (token !== undefined) ledger.tokenId = token.id;
     const refused = passage.upgrade === undefined ? undefined : refuseUpgrade(passage.request);
     if (refused !== undefined) return this.#answer(passage, { code: "invalid_request", message: refused });
+    if (announcesTooMuch(passage.request, runtime.settings.maxBodyBytes)) return this.#tooLarge(admitted);
     if (expectsContinue) passage.response.writeContinue();
     const body = await this.#readBody(admitted);
     if (body.kind === "gone") return leftEarly;
     if (body.kind === "too-large") return this.#tooLarge(admitted);
     ledger.requestBytes = lengthOf(body);
+    // The provider may have heard enough, and its answer wait for a client that does not read before it has said all.
+    if (body.kind === "streamed") body.stream.once("close", () => readOut(passage.request, passage.response));
     try {
       return await (runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
     } catch (error) {

@@ -18,6 +18,8 @@ export interface FaultContext {
   readonly hasStarted: boolean;
   /** Whether the connection had carried a request before. */
   readonly isReused: boolean;
+  /** Whether anything came back, a beginning of a head even. */
+  readonly hasAnswered: boolean;
   readonly elapsedMs: number;
 }
 
@@ -60,7 +62,7 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   const isReset = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
   const isUnworked = !context.hasStarted || safeMethods.has(context.method);
   const isIdleRace = context.isReused && context.elapsedMs < idleRaceMs;
-  const repeatable = isReset && (isUnworked || isIdleRace);
+  const repeatable = isReset && !context.hasAnswered && (isUnworked || isIdleRace);
   return { ...broken, fault: "unreachable", repeatable, message: messageFor(code) };
 }
 

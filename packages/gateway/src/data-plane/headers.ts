@@ -31,6 +31,11 @@ const notForProviders = new Set([
   "via",
   "x-real-ip",
   "true-client-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-original-forwarded-for",
+  "fastly-client-ip",
+  "x-envoy-external-address",
   "cdn-loop",
 ]);
 const notForProvidersPrefixes = ["x-forwarded-", "cf-", "x-keywheel-"];

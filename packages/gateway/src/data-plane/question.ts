@@ -35,7 +35,8 @@ export interface Asked {
 
 const scannedFields: ReadonlySet<string> = new Set(["model", ...keepingFields, ...sessionFields]);
 /** Endpoints whose requests carry a conversation; elsewhere an `input` is a text like any other. */
-const conversing = /\/(chat\/completions|responses|messages|api\/chat|chat)$|:(generateContent|streamGenerateContent)$/;
+const conversing =
+  /\/(chat\/completions|responses|messages|api\/chat|chat)\/?$|:(generateContent|streamGenerateContent)$/;
 const noFields: ReadonlyMap<string, string> = new Map();
 const longestModel = 256;
 

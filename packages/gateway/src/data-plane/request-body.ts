@@ -60,7 +60,7 @@ export class BodyTooLargeError extends Error {
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<RequestBody> {
   const announced = announcedBytes(request);
   if (announced === 0) return { kind: "none" };
-  if (announced !== undefined && announced > limits.maxBytes) return { kind: "too-large" };
+  if (announcesTooMuch(request, limits.maxBytes)) return { kind: "too-large" };
   const keeper = new Keeper(limits);
   if (announced !== undefined && !keeper.reserve(announced)) return streamed(request, [], announced, limits);
   try {
@@ -73,6 +73,11 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
     return keeper.refuse("gone");
   }
   return request.complete ? keeper.body() : keeper.refuse("gone");
+}
+
+/** Whether the head alone says that the body is larger than allowed. */
+export function announcesTooMuch(request: IncomingMessage, maxBytes: number): boolean {
+  return (announcedBytes(request) ?? 0) > maxBytes;
 }
 
 /** Collects chunks within the replay limit and the budget, and gives the budget back. */

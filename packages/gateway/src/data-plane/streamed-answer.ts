@@ -24,6 +24,8 @@ const heldBytes = 256 * 1024;
 /** How long, and over how much, the opening of an answer may stay undecided before it goes out. @see contract §4 rule 7 */
 const openingMs = 10_000;
 const openingBytes = 64 * 1024;
+/** How long JSON is waited for whose result has begun: an error may stand behind it, and it mostly comes as a whole. */
+const leaningMs = 1_000;
 /** How much of an abandoned body is read to keep its connection, and for how long. */
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
@@ -38,6 +40,7 @@ export class StreamedAnswer implements UpstreamAnswer {
   /** Flat name, value, name, value, as the provider wrote them. */
   readonly rawHeaders: readonly string[];
   readonly receivedAt: number;
+  readonly #method: string;
   readonly #control: BodyControl;
   /** Made when first asked: a judgement may ask for dozens of names. */
   #headers: ((name: string) => string | undefined) | undefined;
@@ -59,6 +62,8 @@ export class StreamedAnswer implements UpstreamAnswer {
       readonly status: number;
       readonly statusText: string;
       readonly rawHeaders: readonly string[];
+      /** Of the request. */
+      readonly method: string;
       readonly receivedAt: number;
     },
     control: BodyControl,
@@ -68,6 +73,7 @@ export class StreamedAnswer implements UpstreamAnswer {
     this.statusText = head.statusText;
     this.rawHeaders = head.rawHeaders;
     this.receivedAt = head.receivedAt;
+    this.#method = head.method;
     this.#control = control;
     this.#openingMs = limits.openingMs ?? openingMs;
   }
@@ -120,10 +126,13 @@ export class StreamedAnswer implements UpstreamAnswer {
   async opening(): Promise<Opening> {
     if (!this.#mayHaveBody()) return { kind: "clear" };
     const watch = this.#startWatch();
-    await this.#until(() => watch.opening !== "undecided" || this.#heldBytes > openingBytes, this.#openingMs);
+    const isDecided = (): boolean => watch.opening !== "undecided" || this.#heldBytes > openingBytes;
+    await this.#until(() => isDecided() || watch.leansToContent, this.#openingMs);
+    if (watch.leansToContent) await this.#until(isDecided, Math.min(this.#openingMs, leaningMs));
     if (this.#state === "ended" && watch.opening === "undecided") await this.ending();
     if (watch.opening === "error") return { kind: "error", answer: this.#judged(watch.errorText ?? "") };
-    if (watch.opening === "content") return { kind: "clear" };
+    // What has begun and is broken off is the client's to see.
+    if (watch.opening === "content" || watch.leansToContent) return { kind: "clear" };
     if (this.#state === "failed") return { kind: "void", message: "The provider's answer broke off before it began." };
     const isStream = /^text\/event-stream/i.test(this.header("content-type") ?? "");
     if (this.#state === "ended" && isStream)
@@ -169,13 +178,14 @@ export class StreamedAnswer implements UpstreamAnswer {
   }
 
   #mayHaveBody(): boolean {
-    return this.status >= 200 && this.status < 300 && this.status !== 204;
+    return this.#method !== "HEAD" && this.status >= 200 && this.status < 300 && this.status !== 204;
   }
 
   #startWatch(): BodyWatch {
     const watch = new BodyWatch({
       contentType: this.header("content-type"),
       contentEncoding: this.header("content-encoding"),
+      isMaking: this.#method === "POST",
       onChange: () => this.#wake(),
       meter: this.#meter,
     });

@@ -29,7 +29,7 @@ function expectSocketFor(exchange: Exchange): void {
 function noteSocket(message: unknown): void {
   if (starting === undefined || typeof message !== "object" || message === null) return;
   const socket = Reflect.get(message, "socket") as Socket;
-  starting.isReused = usedSockets.has(socket);
+  starting.connection = { socket, isReused: usedSockets.has(socket), readBefore: socket.bytesRead };
   usedSockets.add(socket);
   starting = undefined;
 }
@@ -123,9 +123,17 @@ interface Way {
   readonly forwarder?: OutboundProxy;
 }
 
+interface Connection {
+  readonly socket: Socket;
+  readonly isReused: boolean;
+  /** Bytes that had come on it for earlier requests. */
+  readonly readBefore: number;
+}
+
 /** One request on its way; what undici calls back. */
 class Exchange implements Dispatcher.DispatchHandler {
-  isReused = false;
+  /** Known from the moment at which the request's head is written. */
+  connection: Connection | undefined;
   readonly #request: UpstreamRequest;
   readonly #settle: (result: UpstreamResult) => void;
   readonly #now: () => number;
@@ -172,7 +180,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(refusal(this.#forwarder, new URL(this.#request.origin).host, status));
       return;
     }
-    const head = { status, statusText: phraseOf(status, statusText), rawHeaders, receivedAt: this.#now() };
+    const { method } = this.#request;
+    const head = { status, statusText: phraseOf(status, statusText), rawHeaders, method, receivedAt: this.#now() };
     const control = {
       pause: () => controller.pause(),
       resume: () => controller.resume(),
@@ -185,7 +194,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestUpgrade(controller: Dispatcher.DispatchController, status: number, _: unknown, socket: Duplex): void {
     this.#stopListening();
     const rawHeaders = toStrings(controller.rawHeaders);
-    const head = { status, statusText: "Switching Protocols", rawHeaders, receivedAt: this.#now() };
+    const head = { status, statusText: "Switching Protocols", rawHeaders, method: "GET", receivedAt: this.#now() };
     this.#settle({ kind: "answer", answer: new UpgradedAnswer(head, socket) });
   }
 
@@ -195,7 +204,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     this.#stopListening();
-    this.#answer?.end(toStrings(controller.rawTrailers));
+    // undici takes the reset of a connection whose close ends the body for that end; but a reset is not one.
+    const broken = this.connection?.socket.errored ?? null;
+    if (broken === null) this.#answer?.end(toStrings(controller.rawTrailers));
+    else this.#answer?.fail(broken);
   }
 
   onResponseError(_: unknown, error: unknown): void {
@@ -221,7 +233,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     return {
       method: this.#request.method,
       hasStarted: this.#controller !== undefined,
-      isReused: this.isReused,
+      isReused: this.connection?.isReused === true,
+      hasAnswered: this.connection !== undefined && this.connection.socket.bytesRead > this.connection.readBefore,
       elapsedMs: this.#monotonic() - this.#startedAt,
     };
   }

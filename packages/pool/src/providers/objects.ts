@@ -48,7 +48,8 @@ const idFields = [
   .join(" ")
   .replaceAll(" ", "|");
 const idField = new RegExp(String.raw`"(?:${idFields})"\s*:\s*(?:\{\s*"id"\s*:\s*)?"([^"\\]{6,256})"`, "g");
-const idListField = /"(?:file_ids|vector_store_ids|part_ids|vault_ids)"\s*:\s*\[([^\]]{0,16384})\]/g;
+// Not over a further `[`: from each of many openings it would search as far as it may.
+const idListField = /"(?:file_ids|vector_store_ids|part_ids|vault_ids)"\s*:\s*\[([^[\]]{0,16384})\]/g;
 const quoted = /"([^"\\]{6,256})"/g;
 const ownId = /"id"\s*:\s*"([^"\\]{6,256})"/g;
 

@@ -152,7 +152,8 @@ describe("what is content", () => {
   it.each([
     ["Ollama's word", lines, '{"message":{"role":"assistant","content":"Hi"},"done":false}\n'],
     ["the first element of Gemini's array", json, `[${JSON.stringify(candidate("Hi"))}`],
-    ["the field of a result, before the object has ended", json, '{"id":"x","object":"list","data":[0.1,'],
+    ["the field of a result, once the object has ended", json, '{"id":"x","object":"list","data":[0.1]}'],
+    ["the field of a result in an object too long to be read whole", json, `{"data":["${"x".repeat(65_536)}`],
     ["a JSON object without one", json, '{"input_tokens":12}'],
     ["audio", "audio/mpeg", "ID3"],
     ["anything else", "application/octet-stream", '{"error":{"code":429}}'],
@@ -161,6 +162,53 @@ describe("what is content", () => {
     ["text that is no stream", "text/plain", "Hello"],
   ])("%s", (_, contentType, text) => {
     expect(watch(contentType, [text]).openings).toEqual(["content"]);
+  });
+});
+
+describe("a JSON object whose result has begun", () => {
+  it("is likely an answer, and known for one when it has ended: an error may stand behind the result", () => {
+    const observer = new StreamObserver({ contentType: json });
+    expect([observer.push(encoder.encode('{"id":"x",')), observer.leansToContent]).toEqual(["undecided", false]);
+    expect([observer.push(encoder.encode('"choices":[')), observer.leansToContent]).toEqual(["undecided", true]);
+    expect([observer.push(encoder.encode('{"index":0}]}')), observer.leansToContent]).toEqual(["content", false]);
+    expect(observer.end()).toEqual({ kind: "completed" });
+  });
+
+  it("is cut if it is broken off", () => {
+    const observer = new StreamObserver({ contentType: json });
+    observer.push(encoder.encode('{"choices":[{"index":0'));
+    expect(observer.end()).toEqual({ kind: "truncated" });
+  });
+
+  it.each([
+    ["beside no choices", { choices: [], error: { code: 429 } }],
+    ["before no data", { error: { code: 429 }, data: [] }],
+    ["beside no output", { output: [], error: { code: 429, message: "slow down" } }],
+    ["beside an empty text", { content: "", error: { code: 429 } }],
+    ["in a choice", { choices: [{ message: { content: "" }, finish_reason: "error", error: { code: 429 } }] }],
+  ])("is an error if one is told %s (case 20)", (_, body) => {
+    const watched = watch(json, [JSON.stringify(body)]);
+    expect(watched.opening).toBe("error");
+    expect(watched.end).toMatchObject({ kind: "failed", errorText: expect.stringContaining("429") });
+  });
+
+  it.each([
+    ["beside what it has answered", { content: [{ text: "Hi" }], error: { code: 429 } }],
+    [
+      "of an object that was asked for",
+      { object: "response", status: "failed", error: { code: "rate_limit_exceeded" } },
+    ],
+  ])("is an answer if the error is one %s", (_, body) => {
+    expect(watch(json, [JSON.stringify(body)])).toMatchObject({ opening: "content", end: { kind: "completed" } });
+  });
+
+  it("is an error if what was to be made has failed", () => {
+    const observer = new StreamObserver({ contentType: json, isMaking: true });
+    const error = { code: "rate_limit_exceeded", message: "Rate limit reached" };
+    observer.push(encoder.encode(JSON.stringify({ object: "response", status: "failed", output: [], error })));
+
+    expect(observer.opening).toBe("error");
+    expect(JSON.parse(observer.errorText ?? "")).toEqual({ type: "error", error });
   });
 });
 

@@ -5,7 +5,7 @@ import { JsonFramer } from "./stream-json-framing.ts";
 import { firstWordByte, lastWordByte, modeOfContentType, modeOfFirstByte, type StreamMode } from "./stream-mode.ts";
 import { signs, signsOf } from "./stream-signs.ts";
 import { readSseBlock, type SseBlock } from "./stream-sse-block.ts";
-import { isResultField, valueTellsError } from "./told-error.ts";
+import { failureOfMade, isResultField, valueTellsError } from "./told-error.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** What the beginning of a body has shown so far. `undecided`: nothing that binds; the answer may still turn out an error. */
@@ -23,6 +23,11 @@ export type StreamEnd =
 export interface StreamObserverOptions {
   /** The answer's `content-type`; undefined if it has none. */
   readonly contentType: string | undefined;
+  /**
+   * Whether the request was to make what the answer describes: then what that has failed with is the answer's own error. Of one
+   * that was asked for it is the answer.
+   */
+  readonly isMaking?: boolean;
   /**
    * Called with the data of each event from the dialect's end on (the last chunk, usage that follows it, the closing event), at
    * most 64 KiB of it. Absent: such data is not decoded.
@@ -42,17 +47,21 @@ const closeBrace = 0x7d;
  * @see contract §4 rule 7, reference "Streams", field cases 20, 39 and 43
  */
 export class StreamObserver {
+  readonly #isMaking: boolean;
   readonly #onTail: ((data: string) => void) | undefined;
   #mode: StreamMode;
   #opening: StreamOpening = "undecided";
   #errorText: string | undefined;
   #framer: Framer | undefined;
+  /** A single object has something in the field that holds the result. */
+  #leansToContent = false;
   #sawEnd = false;
   /** The dialect is one whose end is known. */
   #isKnown = false;
   #lastByte = 0;
 
-  constructor({ contentType, onTail }: StreamObserverOptions) {
+  constructor({ contentType, isMaking = false, onTail }: StreamObserverOptions) {
+    this.#isMaking = isMaking;
     this.#onTail = onTail;
     this.#mode = modeOfContentType(contentType);
     if (this.#mode === "opaque") this.#opening = "content";
@@ -60,6 +69,11 @@ export class StreamObserver {
 
   get opening(): StreamOpening {
     return this.#opening;
+  }
+
+  /** Whether it is undecided only because an error may stand behind the result; it is not to be waited for long. */
+  get leansToContent(): boolean {
+    return this.#leansToContent && this.#opening === "undecided";
   }
 
   /** What to judge once an error was told, in the opening or midway; undefined before. */
@@ -107,13 +121,9 @@ export class StreamObserver {
     return new JsonFramer({ onFrame, onField: (name) => this.#meetField(name) });
   }
 
-  /** A single object is an answer as soon as the field begins that holds the result. */
+  /** A single object is likely an answer once the field begins that holds the result; an error may still come beside it. */
   #meetField(name: string): void {
-    const object = this.#singleObject();
-    if (this.#opening !== "undecided" || object === undefined || !isResultField(name)) return;
-    this.#opening = "content";
-    this.#mode = "tail";
-    object.stop();
+    if (this.#singleObject() !== undefined && isResultField(name)) this.#leansToContent = true;
   }
 
   /** What reads the body if that is one JSON object. */
@@ -145,11 +155,22 @@ export class StreamObserver {
     if (data === undefined && name === undefined) return;
     const value = data === undefined ? undefined : parseJsonPrefix(data);
     if (data !== undefined && valueTellsError(value)) return this.#fail(data);
+    const failure = this.#isMaking ? failureOfMade(value) : undefined;
+    if (failure !== undefined) return this.#fail(wrapped(JSON.stringify(failure), failure));
+    if (this.#leansToContent) return this.#takeAsAnswer(frame);
     const reading = readingOf({ name, data, value, isWhole: frame.isWhole });
     if (reading.says === "error") return this.#fail(wrapped(data, value));
     this.#isKnown ||= reading.isKnown;
     this.#sawEnd ||= reading.isEnd;
     if (reading.says === "content") this.#opening = "content";
+  }
+
+  /** Of one too long to be read whole, only the end is looked for from here on. */
+  #takeAsAnswer({ isWhole }: Frame): void {
+    this.#opening = "content";
+    if (isWhole) return;
+    this.#singleObject()?.stop();
+    this.#mode = "tail";
   }
 
   #fail(errorText: string): void {

@@ -50,6 +50,12 @@ export function valueTellsError(value: unknown): boolean {
   return isError(root["error"]) && (isChunk(root) || !isAnswerItself(root));
 }
 
+/** What the object that the body describes has failed with, a stored response or a video; undefined if it has not. */
+export function failureOfMade(value: unknown): JsonObject | undefined {
+  const root = asObject(value);
+  return root?.["status"] === "failed" && isError(root["error"]) ? asObject(root["error"]) : undefined;
+}
+
 function isAnswerItself(root: JsonObject): boolean {
   return isJob(root) || resultFields.some((name) => isPresent(root[name]));
 }
@@ -59,7 +65,7 @@ function isError(value: unknown): boolean {
 }
 
 function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+  return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
 }
 
 /** OpenRouter puts the error beside the choices of a chunk. */
