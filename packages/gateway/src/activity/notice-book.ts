@@ -11,6 +11,8 @@ export interface Notice {
   readonly message: string;
   /** What to do about it. */
   readonly hint: string;
+  /** What the message tells. */
+  readonly facts: NoticeFacts;
   /** A call that offers itself as the remedy. */
   readonly action: NoticeAction | undefined;
   /** When it happened first, since it was last over. */
@@ -19,6 +21,16 @@ export interface Notice {
   readonly count: number;
   /** Undefined while it holds. */
   readonly resolvedAt: number | undefined;
+}
+
+/** For those who say it in words of their own; without secrets. */
+export interface NoticeFacts {
+  readonly host?: string;
+  readonly said?: string;
+  readonly variable?: string;
+  readonly keys?: number;
+  readonly resting?: number;
+  readonly total?: number;
 }
 
 export interface NoticeAction {
@@ -45,6 +57,7 @@ export interface Raised {
   readonly providerId?: string | undefined;
   readonly message: string;
   readonly hint: string;
+  readonly facts?: NoticeFacts;
   readonly action?: NoticeAction | undefined;
 }
 
@@ -82,14 +95,14 @@ export class NoticeBook {
     return held?.resolvedAt === undefined ? held?.message : undefined;
   }
 
-  raise({ code, providerId, message, hint, action }: Raised): void {
+  raise({ code, providerId, message, hint, facts = {}, action }: Raised): void {
     const now = this.#clock.now();
     const name = nameOf(code, providerId);
     const held = this.#held.get(name);
     if (held === undefined || held.resolvedAt !== undefined) {
       const id = `ntc_${now.toString(36)}${(++this.#count).toString(36).padStart(4, "0")}`;
       const times = { at: now, lastAt: now, count: 1, resolvedAt: undefined, toldAt: now };
-      const fresh: Held = { id, code, providerId, message, hint, action, ...times };
+      const fresh: Held = { id, code, providerId, message, hint, facts, action, ...times };
       // Put last: those that are over for longest are let go of first.
       this.#held.delete(name);
       this.#held.set(name, fresh);
@@ -98,7 +111,7 @@ export class NoticeBook {
       return;
     }
     const isNews = message !== held.message || now - held.toldAt >= toldEveryMs;
-    Object.assign(held, { message, hint, action, lastAt: now, count: held.count + 1 });
+    Object.assign(held, { message, hint, facts, action, lastAt: now, count: held.count + 1 });
     if (!isNews) return;
     held.toldAt = now;
     this.#tell(held);

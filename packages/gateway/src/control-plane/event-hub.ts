@@ -1,4 +1,5 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
+import { frequentEvents } from "../activity/event-gate.ts";
 import type { ActivityEvent } from "../activity/events.ts";
 import type { CatalogEvent } from "../catalog/events.ts";
 
@@ -25,6 +26,7 @@ export interface Subscription {
 }
 
 const defaultCapacity = 1_000;
+const recentKept = 200;
 
 /**
  * What happened lately, and who wants to hear what happens next.
@@ -37,6 +39,8 @@ export class EventHub {
   /** Of this process, so that ids of a former one are recognised. */
   readonly #run: string;
   readonly #ring: NumberedEvent[] = [];
+  /** What a person would want to read later, oldest first; in the ring, requests would drive it out within seconds. */
+  #recent: NumberedEvent[] = [];
   readonly #listeners = new Set<EventListener>();
   readonly #onClose = new Set<() => void>();
   #count = 0;
@@ -51,8 +55,14 @@ export class EventHub {
   readonly publish = (event: GatewayEvent): void => {
     const numbered = { id: `${this.#run}-${++this.#count}`, at: this.#clock.now(), event };
     this.#ring[(this.#count - 1) % this.#capacity] = numbered;
+    if (isWorthReading(event)) this.#keep(numbered);
     for (const listener of this.#listeners) listener(numbered);
   };
+
+  /** Newest first, since the gateway was started. What comes with every request is not among them. */
+  recent(limit: number): readonly NumberedEvent[] {
+    return this.#recent.slice(-limit).reverse();
+  }
 
   /** @param lastEventId the last one that the subscriber saw; undefined for one that starts */
   subscribe(lastEventId: string | undefined, listener: EventListener, onClose: () => void): Subscription {
@@ -78,6 +88,11 @@ export class EventHub {
     for (const onClose of this.#onClose) onClose();
   }
 
+  #keep(numbered: NumberedEvent): void {
+    this.#recent.push(numbered);
+    if (this.#recent.length >= 2 * recentKept) this.#recent = this.#recent.slice(-recentKept);
+  }
+
   #since(number: number): NumberedEvent[] {
     const events: NumberedEvent[] = [];
     for (let n = number; n < this.#count; n++) {
@@ -86,6 +101,12 @@ export class EventHub {
     }
     return events;
   }
+}
+
+function isWorthReading(event: GatewayEvent): boolean {
+  if (frequentEvents.has(event.type)) return false;
+  // A notice is told again for as long as it lasts.
+  return event.type !== "notice" || !("noticeId" in event) || event.count === 1 || event.resolvedAt !== undefined;
 }
 
 function splitId(id: string): [string, number] {

@@ -88,6 +88,7 @@ describe("notices", () => {
         provider_id: provider,
         message: "No key of Used could serve: 2 of 2 are cooling down.",
         hint: expect.any(String),
+        facts: { resting: 2, total: 2 },
         action: null,
         at: new Date(bench.clock.now()).toISOString(),
         last_at: new Date(bench.clock.now()).toISOString(),
@@ -226,5 +227,30 @@ describe("events of requests", () => {
     expect(seen).toMatchObject([
       { type: "request-finished", requestId: "req", providerId: provider, keyId: "key_a", status: 200, attempts: 0 },
     ]);
+  });
+});
+
+describe("GET /api/recent-events", () => {
+  it("names the keys that events are about, as long as there are such", async () => {
+    const key = await bench.addKey(provider, { label: "first" });
+    await limit(key.id);
+
+    const before = await bench.call("GET", "/api/recent-events?limit=2");
+    await bench.catalog.keys.remove(key.id);
+    const { body } = await bench.call("GET", "/api/recent-events?limit=3");
+
+    expect(before.body.data).toMatchObject([
+      { type: "key-cooled", key_id: key.id, label: "first", api_key: key.api_key, reason: "rate_limited" },
+      { type: "key-created" },
+    ]);
+    expect(body.data).toMatchObject([
+      { type: "key-deleted", label: null },
+      { type: "key-cooled", key_id: key.id, label: null, api_key: null },
+      { type: "key-created" },
+    ]);
+  });
+
+  it("refuses a limit that is out of range", async () => {
+    expect((await bench.call("GET", "/api/recent-events?limit=0")).status).toBe(422);
   });
 });

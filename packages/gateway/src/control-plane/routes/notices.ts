@@ -43,13 +43,14 @@ export function addNoticeRoutes(app: ControlApp, { notices }: ControlPlaneDeps):
 }
 
 function noticeToWire(notice: Notice): z.infer<typeof noticeSchema> {
-  const { id, code, providerId, message, hint, action, at, lastAt, count, resolvedAt } = notice;
+  const { id, code, providerId, message, hint, facts, action, at, lastAt, count, resolvedAt } = notice;
   return {
     id,
     code,
     provider_id: providerId ?? null,
     message,
     hint,
+    facts: { ...facts },
     action: action === undefined ? null : { method: action.method, path: action.path, body: { ...action.body } },
     at: toTime(at),
     last_at: toTime(lastAt),
