@@ -153,8 +153,8 @@ export class NoticeBook {
     if (over !== undefined) this.#held.delete(over[0]);
   }
 
-  #tell({ id: noticeId, code, providerId, message, count, resolvedAt, lastAt: at }: Held): void {
-    this.#publish({ type: "notice", noticeId, code, providerId, message, count, resolvedAt, at });
+  #tell({ id: noticeId, code, providerId, message, facts, count, resolvedAt, lastAt: at }: Held): void {
+    this.#publish({ type: "notice", noticeId, code, providerId, message, facts, count, resolvedAt, at });
   }
 }
 

@@ -210,6 +210,7 @@ describe("what happened lately", () => {
       code: "pool_exhausted",
       providerId: "prv_1",
       message: "m",
+      facts: {},
       at: 1,
     } as const;
     hub.publish(change("prv_1"));

@@ -241,7 +241,7 @@ describe("GET /api/recent-events", () => {
 
     expect(before.body.data).toMatchObject([
       { type: "key-cooled", key_id: key.id, label: "first", api_key: key.api_key, reason: "rate_limited" },
-      { type: "key-created" },
+      { type: "key-created", key_ids: [key.id], label: "first" },
     ]);
     expect(body.data).toMatchObject([
       { type: "key-deleted", label: null },

@@ -70,8 +70,14 @@ export function addEventRoutes(app: ControlApp, { catalog, events, keepAliveMs }
 }
 
 function recentToWire(numbered: NumberedEvent, catalog: ControlPlaneDeps["catalog"]) {
-  const keyId = "keyId" in numbered.event ? numbered.event.keyId : undefined;
+  const keyId = onlyKeyOf(numbered.event);
   const label = keyId === undefined ? null : (catalog.labelOfKey(keyId) ?? null);
   const api_key = keyId === undefined ? null : (catalog.maskedOfKey(keyId) ?? null);
   return { ...eventToWire(numbered), label, api_key } as z.infer<typeof recentEventSchema>;
+}
+
+/** The key that an event is about, if it is one alone. */
+function onlyKeyOf(event: NumberedEvent["event"]): string | undefined {
+  if ("keyIds" in event) return event.keyIds.length === 1 ? event.keyIds[0] : undefined;
+  return "keyId" in event ? event.keyId : undefined;
 }

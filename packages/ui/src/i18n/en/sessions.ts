@@ -1,0 +1,3 @@
+export const sessions = {
+  heading: "Sessions",
+} as const;

@@ -1,0 +1,3 @@
+export const usage = {
+  heading: "Usage",
+} as const;

@@ -1,0 +1,5 @@
+import type { SectionOf } from "../catalogue.ts";
+
+export const usage: SectionOf<"usage"> = {
+  heading: "사용량",
+};
