@@ -1,13 +1,5 @@
 import type { Clock } from "@keywheel/pool";
 
-/** Come with every request: pages are told of so many in a second and no more, and nobody looks them up afterwards. */
-export const frequentEvents: ReadonlySet<string> = new Set([
-  "attempt-ended",
-  "request-finished",
-  "binding-moved",
-  "pool-exhausted",
-]);
-
 /** In a second of each type, after a burst of twice as many: more than a person can follow, less than a page minds. */
 const perSecond = 50;
 

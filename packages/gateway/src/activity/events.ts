@@ -26,5 +26,7 @@ export type ActivityEvent =
       readonly facts: NoticeFacts;
       readonly count: number;
       readonly resolvedAt: number | undefined;
+      /** Taken off the list by a person, while it lasts. */
+      readonly isDismissed: boolean;
       readonly at: number;
     };

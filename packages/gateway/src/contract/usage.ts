@@ -30,7 +30,7 @@ export const usageQuerySchema = z.strictObject({
     type: "string",
     format: "date-time",
     description:
-      "Counted from the beginning of its hour (minute). Default: a day, with `minute` an hour, with `day` 30 days.",
+      "Counted from the beginning of its hour (with `minute`, or without a unit of time in the last 2 hours, of its minute). Default: a day, with `minute` an hour, with `day` 30 days.",
   }),
   to: timeQuery.openapi({ type: "string", format: "date-time", description: "Default: now." }),
   by: groupList.openapi({

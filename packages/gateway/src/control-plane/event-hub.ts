@@ -1,5 +1,4 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
-import { frequentEvents } from "../activity/event-gate.ts";
 import type { ActivityEvent } from "../activity/events.ts";
 import type { CatalogEvent } from "../catalog/events.ts";
 
@@ -24,6 +23,14 @@ export interface Subscription {
   readonly hasGap: boolean;
   readonly end: () => void;
 }
+
+/** Come with every request: pages are told of so many in a second and no more, and nobody looks them up afterwards. */
+export const frequentEvents: ReadonlySet<string> = new Set([
+  "attempt-ended",
+  "request-finished",
+  "binding-moved",
+  "pool-exhausted",
+]);
 
 const defaultCapacity = 1_000;
 const recentKept = 200;
@@ -106,7 +113,8 @@ export class EventHub {
 function isWorthReading(event: GatewayEvent): boolean {
   if (frequentEvents.has(event.type)) return false;
   // A notice is told again for as long as it lasts.
-  return event.type !== "notice" || !("noticeId" in event) || event.count === 1 || event.resolvedAt !== undefined;
+  if (event.type !== "notice" || !("noticeId" in event)) return true;
+  return !event.isDismissed && (event.count === 1 || event.resolvedAt !== undefined);
 }
 
 function splitId(id: string): [string, number] {

@@ -211,6 +211,7 @@ describe("what happened lately", () => {
       providerId: "prv_1",
       message: "m",
       facts: {},
+      isDismissed: false,
       at: 1,
     } as const;
     hub.publish(change("prv_1"));

@@ -200,6 +200,19 @@ describe("notices", () => {
     expect(await notices()).toEqual([]);
   });
 
+  it("stay away once dismissed for as long as their cause lasts, and come when it happens again", async () => {
+    await bench.addKey(provider, { api_key: "$NOT_SET_HERE" });
+    ended({ status: 429, error: "pool_exhausted", standing });
+    for (const { id } of await notices()) await bench.call("DELETE", `/api/notices/${id}`);
+
+    expect(await notices()).toEqual([]);
+    ended({ status: 429, error: "pool_exhausted", standing });
+    expect(await notices()).toMatchObject([{ code: "pool_exhausted", count: 1 }]);
+    // What it tells has changed: there are two now.
+    await bench.addKey(provider, { api_key: "$NOT_SET_HERE_EITHER" });
+    expect((await notices()).map(({ code }) => code).sort()).toEqual(["keys_unresolved", "pool_exhausted"]);
+  });
+
   it("are told as events: when they begin, seldom while they go on, and when they are over", async () => {
     const told = (): number => bench.told.filter((type) => type === "notice").length;
     for (let n = 0; n < 100; n++) ended({ status: 429, error: "pool_exhausted", standing });

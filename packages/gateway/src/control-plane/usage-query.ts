@@ -15,7 +15,7 @@ export function usageQueryOf(
 ): Omit<UsageQuery, "limit"> & { readonly groups: readonly UsageGroupName[] } {
   // This very moment included.
   const to = end ?? now + 1;
-  const byMinute = by.includes("minute");
+  const byMinute = by.includes("minute") || isRecent(start, by, now);
   const spanMs = byMinute ? minuteMs : hourMs;
   const from = start ?? to - (byMinute ? hourMs : by.includes("day") ? 30 * dayMs : dayMs);
   if (from >= to) throw refusal("from", "Expected `from` to be before `to`");
@@ -27,6 +27,11 @@ export function usageQueryOf(
   const span = byMinute ? (isFine ? "detail" : "minute") : "hour";
   const groups = by.map((group): UsageGroup => (group === "minute" || group === "hour" ? "time" : group));
   return { span, from: from - (from % spanMs), to, by: groups, groups: by };
+}
+
+/** Where no unit of time is asked for, sums of the last hours are those of minutes: the beginning is met more closely. */
+function isRecent(start: number | undefined, by: readonly UsageGroupName[], now: number): boolean {
+  return start !== undefined && now - start <= 2 * hourMs && !by.some((group) => timeUnits.has(group));
 }
 
 export function tooManyRows(limit: number): KeywheelError {

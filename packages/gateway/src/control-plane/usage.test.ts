@@ -197,6 +197,17 @@ describe("GET /api/usage", () => {
     expect((await read(`by=hour,key&from=${from}`)).total.requests).toBe(3);
   });
 
+  it("meets the beginning by the minute where it is of late and no unit of time is asked for", async () => {
+    bench.clock.advance(30 * 60_000);
+    record("key_a");
+    bench.clock.advance(5 * 60_000);
+    record("key_a");
+    const from = new Date(bench.clock.now() - 60_000).toISOString();
+
+    expect((await read(`by=key&from=${from}`)).total.requests).toBe(1);
+    expect((await read(`by=hour,key&from=${from}`)).total.requests).toBe(2);
+  });
+
   it("takes an hour whole that begins before `from`, and none that begins at `to`", async () => {
     const now = bench.clock.now();
     const hour = now - (now % hourMs);

@@ -959,7 +959,7 @@ export interface Operations {
       data: Notice[];
     };
   };
-  /** Dismiss a notice; if its cause lasts, it comes back */
+  /** Dismiss a notice, until it happens again or what it tells changes */
   "DELETE /api/notices/{id}": {
     params: { id: string };
     query: undefined;

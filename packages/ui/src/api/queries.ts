@@ -86,6 +86,23 @@ export function requestsQuery(filter: RequestFilter) {
   });
 }
 
+export interface SessionFilter {
+  readonly provider?: string;
+  readonly key?: string;
+  readonly q?: string;
+}
+
+/** How many sessions come at a time. */
+export const sessionsAtOnce = 100;
+
+/** The sessions that were used last. */
+export function sessionsQuery(filter: SessionFilter) {
+  return queryOptions({
+    queryKey: [...queryKeys.sessions, filter],
+    queryFn: ({ signal }) => call("GET /api/sessions", { query: { ...filter, limit: sessionsAtOnce }, signal }),
+  });
+}
+
 /** The next turns of the wheel, as key ids. */
 export function previewQuery(providerId: string, n: number) {
   return queryOptions({

@@ -20,6 +20,10 @@ export interface Format {
   readonly time: (at: string) => string;
   /** "10:32"; for the marks of an axis. @param at epoch ms */
   readonly hourMinute: (at: number) => string;
+  /** "Jan 31"; for the marks of an axis. @param at epoch ms, the beginning of a day in UTC */
+  readonly utcDay: (at: number) => string;
+  /** "Jan 31, 10:00"; for the marks of an axis. @param at epoch ms */
+  readonly dayHour: (at: number) => string;
   /** How long an answer took: "234 ms", "1.2 s", "2 min 5 s". */
   readonly latency: (ms: number) => string;
   /** "1,204", "12.5K": where there is little room. */
@@ -66,6 +70,13 @@ export function createFormat(language: string): Format {
   const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
   const clockTime = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
   const hourMinute = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+  const utcDay = new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
+  const dayHour = new Intl.DateTimeFormat(language, {
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+  });
   const dayAndTime = new Intl.DateTimeFormat(language, {
     month: "short",
     day: "numeric",
@@ -84,6 +95,8 @@ export function createFormat(language: string): Format {
       return (isToday ? clockTime : dayAndTime).format(date);
     },
     hourMinute: (at) => hourMinute.format(at),
+    utcDay: (at) => utcDay.format(at),
+    dayHour: (at) => dayHour.format(at),
     latency: (ms) => {
       if (ms < 1_000) return milliseconds.format(ms);
       return ms < 60_000 ? seconds.format(ms / 1_000) : duration(ms);

@@ -37,7 +37,7 @@ export function KeySelect({ providerId, value, onChange, placeholder }: KeySelec
       searchable
       clearable
       limit={mostShown}
-      w={220}
+      w={{ base: "100%", xs: 220 }}
     />
   );
 }

@@ -1,11 +1,11 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
 import { Activity, type ActivityDeps } from "../../activity/activity.ts";
-import { EventGate, frequentEvents } from "../../activity/event-gate.ts";
+import { EventGate } from "../../activity/event-gate.ts";
 import { type Notice, NoticeBook } from "../../activity/notice-book.ts";
 import { NoticeWatch, type WatchedProvider } from "../../activity/notice-watch.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
-import type { EventHub, GatewayEvent } from "../../control-plane/event-hub.ts";
+import { type EventHub, frequentEvents, type GatewayEvent } from "../../control-plane/event-hub.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenedStore } from "../../store/store.ts";
 

@@ -24,7 +24,7 @@ const routes = {
     method: "delete",
     path: "/api/notices/{id}",
     tags: ["activity"],
-    summary: "Dismiss a notice; if its cause lasts, it comes back",
+    summary: "Dismiss a notice, until it happens again or what it tells changes",
     security,
     request: { params: z.object({ id: z.string() }) },
     responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404) },

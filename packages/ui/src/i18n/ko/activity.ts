@@ -81,7 +81,7 @@ export const activity: SectionOf<"activity"> = {
   tableLabel: "요청 목록",
   toClient: "클라이언트가 받은 응답",
   toClientGone: "클라이언트가 이미 연결을 끊어 더 보내지 않았습니다.",
-  toClientStatus: "{{duration}} 후 상태 코드 {{status}}.",
+  toClientStatus: "{{duration}} 만에 상태 코드 {{status}}(으)로 응답했습니다.",
   whyContinuation:
     "이 키가 처리했던 대화를 이어 가는 요청입니다. 같은 키를 쓰면 제공업체의 프롬프트 캐시를 활용할 수 있습니다.",
   whyPin: "파일이나 저장된 응답처럼 이 키로 만든 항목을 사용하는 요청입니다. 다른 키로는 접근할 수 없습니다.",

@@ -1,11 +1,11 @@
 import { Group, Pill, Select, Stack, Switch, Tooltip } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
-import { providersQuery, type RequestFilter } from "../../api/queries.ts";
+import type { RequestFilter } from "../../api/queries.ts";
 import { KeySelect } from "../../parts/key-select.tsx";
 import { Page } from "../../parts/page.tsx";
+import { ProviderSelect, useProvider } from "../../parts/provider-select.tsx";
 import { RequestList } from "./request-list.tsx";
 
 const filterNames = ["provider", "key", "session", "status"] as const;
@@ -68,22 +68,14 @@ interface FiltersProps {
 
 function Filters({ filter, onChange }: FiltersProps): ReactNode {
   const { t } = useTranslation();
-  const { data: providers = [] } = useQuery(providersQuery);
-  const chosen = providers.find(({ id, slug }) => id === filter.provider || slug === filter.provider);
   return (
     <Group gap="sm" align="flex-end">
-      <Select
-        label={t("activity.filterProvider")}
-        placeholder={t("activity.allProviders")}
-        data={providers.map(({ slug, name }) => ({ value: slug, label: name }))}
-        value={chosen?.slug ?? filter.provider ?? null}
+      <ProviderSelect
+        value={filter.provider}
         onChange={(provider) => onChange({ provider: provider ?? "", key: "" })}
-        clearable
-        searchable={providers.length > 8}
-        w={200}
       />
       <KeySelect
-        providerId={chosen?.id}
+        providerId={useProvider(filter.provider)?.id}
         value={filter.key}
         onChange={(key) => onChange({ key: key ?? "" })}
         placeholder={t("activity.anyKey")}
@@ -102,7 +94,7 @@ function Filters({ filter, onChange }: FiltersProps): ReactNode {
         value={filter.status ?? ""}
         onChange={(status) => onChange({ status: status ?? "" })}
         allowDeselect={false}
-        w={200}
+        w={{ base: "100%", xs: 200 }}
       />
     </Group>
   );

@@ -17,7 +17,12 @@ const mostShown = 3;
 /** The keys that were tried, in order, each with what became of it. */
 export function AttemptPath({ attempts }: { readonly attempts: readonly Attempt[] }): ReactNode {
   const { t } = useTranslation();
-  if (attempts.length === 0) return <Text size="xs">–</Text>;
+  if (attempts.length === 0)
+    return (
+      <Text size="xs" c="dimmed" className={classes.none}>
+        –
+      </Text>
+    );
   const [only] = attempts;
   if (attempts.length === 1 && only?.outcome === "succeeded") {
     return (

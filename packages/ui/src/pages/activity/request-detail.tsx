@@ -91,7 +91,7 @@ function Course({ request }: { readonly request: Request }): ReactNode {
   const tone = toneOf(request);
   const ResultIcon = toneIcons[tone];
   return (
-    <Timeline bulletSize={24} lineWidth={2} active={attempts.length} classNames={{ itemTitle: classes.step }}>
+    <Timeline bulletSize={24} lineWidth={2} active={attempts.length + 2} classNames={{ itemTitle: classes.step }}>
       {attempts.map((attempt, place) => (
         <Timeline.Item
           key={`${attempt.key_id}${attempt.started_at}${place}`}

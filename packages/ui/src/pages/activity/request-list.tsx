@@ -1,13 +1,14 @@
 import { Button, EmptyState, Paper, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { IconActivity, IconArrowUp, IconFilterOff } from "@tabler/icons-react";
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Request } from "../../api/openapi.ts";
 import { providersQuery, type RequestFilter } from "../../api/queries.ts";
 import { FirstSteps } from "../overview/first-steps.tsx";
 import { LoadFailed } from "../../parts/load-failed.tsx";
+import { useIsBusyWith } from "../../parts/use-is-busy-with.ts";
+import { useWindowRows } from "../../parts/use-window-rows.ts";
 import { RequestDetail } from "./request-detail.tsx";
 import classes from "./request-list.module.css";
 import { RequestRow } from "./request-row.tsx";
@@ -82,17 +83,10 @@ function Rows({ requests, onOpen }: RowsProps): ReactNode {
   const { t } = useTranslation();
   const list = useRef<HTMLDivElement>(null);
   const { data: providers } = useQuery(providersQuery);
-  const [scrollMargin, setScrollMargin] = useState(0);
-  useLayoutEffect(() => {
-    const top = list.current ? list.current.getBoundingClientRect().top + window.scrollY : 0;
-    setScrollMargin((before) => (Math.abs(before - top) < 1 ? before : top));
-  });
-  const virtualizer = useWindowVirtualizer({
+  const { virtualizer, scrollMargin } = useWindowRows(list, {
     count: requests.length,
-    estimateSize: () => rowHeight,
-    overscan: 8,
-    scrollMargin,
-    getItemKey: (index) => requests[index]?.id ?? index,
+    rowHeight,
+    keyOf: (index) => requests[index]?.id ?? index,
   });
   const nameOf = ({ provider_id: id, provider: slug }: Request): string =>
     providers?.find((provider) => provider.id === id)?.name ?? slug;
@@ -131,28 +125,6 @@ function Rows({ requests, onOpen }: RowsProps): ReactNode {
       </div>
     </div>
   );
-}
-
-/** Whether someone reads in the list: points at it, has moved into it by keyboard, or has scrolled down. */
-function useIsBusyWith(element: React.RefObject<HTMLElement | null>) {
-  const [isOver, setOver] = useState(false);
-  const [isInside, setInside] = useState(false);
-  const [isScrolled, setScrolled] = useState(false);
-  useEffect(() => {
-    const look = (): void => {
-      const box = element.current?.getBoundingClientRect();
-      setScrolled(box !== undefined && box.top < 0);
-    };
-    window.addEventListener("scroll", look, { passive: true });
-    return () => window.removeEventListener("scroll", look);
-  }, [element]);
-  const props = {
-    onPointerEnter: ({ pointerType }: React.PointerEvent) => setOver(pointerType === "mouse"),
-    onPointerLeave: () => setOver(false),
-    onFocus: ({ target }: React.FocusEvent) => setInside(target.matches(":focus-visible")),
-    onBlur: () => setInside(false),
-  };
-  return [isOver || isInside || isScrolled, props] as const;
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {

@@ -79,7 +79,7 @@ export function RequestRow({ request, providerName, onOpen, index, offset, measu
         </div>
         <div role="cell" className={classes.tokens}>
           {usage === null ? (
-            <Text size="xs" c="dimmed">
+            <Text size="xs" c="dimmed" className={classes.none}>
               –
             </Text>
           ) : (

@@ -6,6 +6,7 @@ import type { Provider, Status } from "../../api/openapi.ts";
 import { useFormat } from "../../format/format.ts";
 import { ProviderHealth } from "../providers/provider-health.tsx";
 import classes from "./pools.module.css";
+import { trafficText } from "./traffic-text.ts";
 import type { LastHour } from "./use-last-hour.ts";
 
 export interface PoolsProps {
@@ -55,7 +56,6 @@ interface PoolCardProps {
 function PoolCard({ provider, health, hour }: PoolCardProps): ReactNode {
   const { t } = useTranslation();
   const format = useFormat();
-  const { requests, failovers, errors } = hour.of(provider.id);
   return (
     <Paper component="li" withBorder radius="md" p="md" className={classes.card}>
       <Stack gap="xs">
@@ -82,12 +82,7 @@ function PoolCard({ provider, health, hour }: PoolCardProps): ReactNode {
         {health && health.keys.total > 0 && <KeyBar keys={health.keys} isOn={provider.enabled} />}
         <ProviderHealth provider={provider} health={health} />
         <Text size="xs" c="dimmed">
-          {t("overview.poolLastHour")}:{" "}
-          {t("overview.poolTraffic", {
-            requests: format.number(requests),
-            failovers: format.number(failovers),
-            errors: format.number(errors),
-          })}
+          {t("overview.poolLastHour")}: {trafficText(hour.of(provider.id), t, format)}
         </Text>
       </Stack>
     </Paper>

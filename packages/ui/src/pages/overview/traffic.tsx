@@ -7,7 +7,9 @@ import { usageQuery } from "../../api/queries.ts";
 import { useFormat } from "../../format/format.ts";
 import { ChartFigure, type ChartRow, type ChartSeries } from "../../parts/chart/chart-figure.tsx";
 import { bucketStarts } from "../../parts/chart/time-buckets.ts";
+import { trafficText } from "./traffic-text.ts";
 
+const nothing = { requests: 0, failovers: 0, errors: 0 };
 const ranges = { hour: "minute", day: "hour" } as const;
 type Range = keyof typeof ranges;
 
@@ -25,15 +27,10 @@ export function Traffic(): ReactNode {
     { name: "errors", label: t("overview.chartErrors"), color: "red.6", stack: "requests" },
     { name: "failovers", label: t("overview.chartFailovers"), color: "orange.5", stack: "failovers" },
   ];
-  const total = data?.total;
   return (
     <ChartFigure
       title={<Title order={2}>{t("overview.traffic")}</Title>}
-      summary={t("overview.chartSummary", {
-        requests: format.number(total?.requests ?? 0),
-        failovers: format.number(total?.failovers ?? 0),
-        errors: format.number(total?.errors ?? 0),
-      })}
+      summary={trafficText(data?.total ?? nothing, t, format)}
       rows={rows}
       series={series}
       timeLabel={format.hourMinute}
@@ -44,7 +41,7 @@ export function Traffic(): ReactNode {
           size="xs"
           aria-label={t("overview.range")}
           value={range}
-          onChange={(value) => setRange(value as Range)}
+          onChange={(value) => setRange(value)}
           data={[
             { value: "hour", label: t("overview.chartHour") },
             { value: "day", label: t("overview.chartDay") },

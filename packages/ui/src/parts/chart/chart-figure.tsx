@@ -5,7 +5,7 @@ import { lazy, type ReactNode, Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import classes from "./chart-figure.module.css";
 
-const TimeChart = lazy(() => import("./time-chart.tsx"));
+const TimeChart = lazy(async () => ({ default: (await import("./time-chart.tsx")).TimeChart }));
 
 export interface ChartSeries {
   readonly name: string;
@@ -33,11 +33,13 @@ export interface ChartFigureProps {
   /** At the end of the title's line. */
   readonly actions?: ReactNode;
   readonly height?: number;
+  /** Below the chart. */
+  readonly children?: ReactNode;
 }
 
 /** A chart with its name, what it says in a sentence, and the same as a table for those who cannot see it. */
 export function ChartFigure(props: ChartFigureProps): ReactNode {
-  const { title, summary, rows, series, timeLabel, valueLabel, actions, height = 240 } = props;
+  const { title, summary, rows, series, timeLabel, valueLabel, actions, height = 240, children } = props;
   const { t } = useTranslation();
   const [isTable, { toggle }] = useDisclosure();
   const full = rows.filter(({ values }) => Object.values(values).some((value) => value > 0));
@@ -79,6 +81,7 @@ export function ChartFigure(props: ChartFigureProps): ReactNode {
           {isTable && <Numbers rows={full} series={series} timeLabel={timeLabel} valueLabel={valueLabel} />}
         </>
       )}
+      {children}
     </Paper>
   );
 }

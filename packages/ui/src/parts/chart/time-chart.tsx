@@ -13,7 +13,7 @@ export interface TimeChartProps {
 }
 
 /** Bars over time. Loaded when it is shown first: it brings the drawing library. */
-export default function TimeChart({ rows, series, timeLabel, valueLabel, height }: TimeChartProps): ReactNode {
+export function TimeChart({ rows, series, timeLabel, valueLabel, height }: TimeChartProps): ReactNode {
   const isStill = useReducedMotion();
   return (
     <BarChart
@@ -23,7 +23,7 @@ export default function TimeChart({ rows, series, timeLabel, valueLabel, height 
       series={series.map(({ name, label, color, stack }) => ({ name, label, color, stackId: stack }))}
       valueFormatter={valueLabel}
       withLegend={series.length > 1}
-      legendProps={{ verticalAlign: "bottom", itemSorter: null }}
+      legendProps={{ itemSorter: null }}
       // The figure around it says what is in it, and a table does in full.
       accessibilityLayer={false}
       barProps={{ isAnimationActive: !isStill, animationDuration: 200 }}
