@@ -28,7 +28,7 @@ const provider = (slug: string): Promise<Provider> => gateway.api("GET", `/provi
 
 it("leads from nothing to the first provider, and from there to its first key", async () => {
   await using fresh = await runGateway();
-  await using session = await openSignedIn(browser, fresh, "/");
+  await using session = await openSignedIn(browser, fresh, "/settings/providers");
   const { page } = session;
 
   await page.getByText("No provider yet").waitFor();

@@ -20,7 +20,7 @@ export const sessions = {
   endText:
     "Its next request takes a turn on the wheel and may go to another key. The chat itself goes on; the provider's prompt cache of the old key is not used any more.",
   ended: "The session was ended. Its next request takes a turn on the wheel.",
-  endNamed: "End the session {{session}}",
+  endNamed: "End session {{session}}",
   heading: "Sessions",
   helpHeading: "The pool is set up right, but requests still use the old key?",
   helpText:

@@ -5,17 +5,7 @@ import { useFormat } from "../../format/format.ts";
 import { ChartFigure, type ChartSeries } from "../../parts/chart/chart-figure.tsx";
 import { bucketStarts } from "../../parts/chart/time-buckets.ts";
 import { countLabel } from "./count-label.ts";
-import {
-  type CountName,
-  counts,
-  drawnRows,
-  type Group,
-  type GroupSum,
-  noSums,
-  plus,
-  restName,
-  seriesName,
-} from "./usage-sums.ts";
+import { type CountName, counts, drawnRows, type GroupSum, noSums, plus, restName, seriesName } from "./usage-sums.ts";
 import type { UsageData } from "./use-usage.ts";
 
 /** More could not be told from one another. */
@@ -24,17 +14,16 @@ const hues = ["cyan.6", "orange.5", "violet.5", "green.6", "pink.5", "indigo.5",
 
 export interface UsageChartProps {
   readonly data: UsageData;
-  readonly group: Group;
   /** Most requests first. */
   readonly sums: readonly GroupSum[];
 }
 
 /** One of the counts over time, by the groups that have most of it. */
-export function UsageChart({ data, group, sums }: UsageChartProps): ReactNode {
+export function UsageChart({ data, sums }: UsageChartProps): ReactNode {
   const { t } = useTranslation();
   const format = useFormat();
   const [count, setCount] = useState<CountName>("requests");
-  const { unit, from, to, isWhole } = data;
+  const { unit, from, to, isWhole, group } = data;
   const drawn = useMemo(() => {
     const most = [...sums]
       .sort((one, other) => other.sums[count] - one.sums[count])

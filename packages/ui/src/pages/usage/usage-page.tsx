@@ -44,14 +44,15 @@ export function UsagePage(): ReactNode {
           <Choices choice={choice} onChange={(changes) => setChoice((before) => ({ ...before, ...changes }))} />
           {usage.error && <LoadFailed error={usage.error} onRetry={() => void usage.refetch()} />}
           {!usage.data && !usage.error && <Skeleton h={320} radius="md" aria-busy />}
-          {usage.data && <Shown data={usage.data} group={choice.group} />}
+          {usage.data && <Shown data={usage.data} />}
         </Stack>
       )}
     </Page>
   );
 }
 
-function Shown({ data, group }: { readonly data: UsageData; readonly group: UsageGroup }): ReactNode {
+function Shown({ data }: { readonly data: UsageData }): ReactNode {
+  const { group } = data;
   const { t } = useTranslation();
   const { data: providers = [] } = useQuery(providersQuery);
   const sums = sumUp(data.groupRows, group, { t, providers });
@@ -64,7 +65,7 @@ function Shown({ data, group }: { readonly data: UsageData; readonly group: Usag
   }
   return (
     <>
-      <UsageChart data={data} group={group} sums={sums} />
+      <UsageChart data={data} sums={sums} />
       <UsageTable sums={sums} group={group} />
     </>
   );

@@ -19,6 +19,8 @@ export interface UsageData {
   readonly from: number;
   readonly to: number;
   readonly unit: BucketUnit;
+  /** What was asked for: it may be another one by now, for as long as its answer is under way. */
+  readonly group: Group;
   /** By time, and by group where `isWhole`. */
   readonly timeRows: readonly UsageRow[];
   /** By group; by time, too, where `isWhole`. */
@@ -45,11 +47,13 @@ export function useUsage(choice: UsageChoice) {
 }
 
 async function readUsage(choice: UsageChoice, signal: AbortSignal): Promise<UsageData> {
+  const { group } = choice;
   const { unit } = spanOf(choice.range, serverNow());
   const known = (whole: Awaited<ReturnType<typeof ask>>) => ({
     from: Date.parse(whole.from),
     to: Date.parse(whole.to),
     unit,
+    group,
   });
   try {
     const whole = await ask(choice, [unit, ...groupsOf(choice)], signal);
