@@ -127,7 +127,8 @@ describe("a request", () => {
     await detail.getByText(/^Of 2 keys, 2 cooling down\.$/).waitFor();
     await detail.getByRole("link", { name: "Open the API Key Pool" }).click();
 
-    await page.waitForURL(`**/ui/settings/providers/${pool.record.slug}`);
+    await page.getByRole("heading", { level: 1, name: pool.record.name }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/ui/settings/providers/${pool.record.slug}`);
   });
 });
 

@@ -40,9 +40,23 @@ async function gatewayInTrouble(gateway: RunningGateway) {
 
 it("leads from nothing to the first provider, its first key and the first request", async () => {
   await using gateway = await runGateway();
-  await using session = await openSignedIn(browser, gateway, "/");
+  await using session = await openSignedIn(browser, gateway, "/sign-in");
   const { page } = session;
+  const scripts: Promise<number>[] = [];
+  page.on("response", (response) => {
+    if (!response.url().endsWith(".js")) return;
+    scripts.push(
+      response
+        .request()
+        .sizes()
+        .then(({ responseBodySize }) => responseBodySize),
+    );
+  });
+  await page.goto("/ui/");
   await page.getByText("Nothing to see yet").waitFor();
+  const total = (await Promise.all(scripts)).reduce((sum, size) => sum + size, 0);
+  expect(total).toBeGreaterThan(10_000);
+  expect(total).toBeLessThan(300_000);
   await expectAccessible(page);
   await page.getByRole("link", { name: "Choose a provider" }).waitFor();
 
@@ -91,6 +105,7 @@ describe("a pool at a glance", () => {
     await page.getByText("1 of 2 keys available").waitFor();
 
     await page.getByText("2 of 2 keys available").waitFor();
+    expect((await pool.key("A")).status).toBe("available");
   });
 });
 
@@ -122,7 +137,8 @@ describe("notices", () => {
     await alert.getByText(words.back).waitFor();
     await alert.getByRole("link", { name: words.link }).click();
 
-    await page.waitForURL(`**/ui/settings/providers/${pool.record.slug}`);
+    await page.getByRole("heading", { level: 1, name: pool.record.name }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/ui/settings/providers/${pool.record.slug}`);
   });
 
   it("tell that all keys were refused, lead to the base URL, and enable all again with one button", async () => {

@@ -119,7 +119,9 @@ it("finds sessions by name, provider and key, and leads to their requests", asyn
   await page.getByRole("link", { name: "Requests of the session beta" }).click();
 
   await page.getByText("Session beta").waitFor();
+  await expectAccessible(page);
   await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).waitFor();
+  expect(await page.getByRole("table", { name: "Requests" }).getAttribute("aria-rowcount")).toBe("2");
 });
 
 describe("a hundred thousand sessions", () => {

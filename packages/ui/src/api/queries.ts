@@ -67,6 +67,13 @@ export function usageQuery(query: UsageQuery) {
   });
 }
 
+/** Whether any request came in the last 30 days. Events do not make it out of date: it is dear to sum up so much. */
+export const wasUsedQuery = queryOptions({
+  queryKey: ["was-used"],
+  queryFn: async ({ signal }) => (await call("GET /api/usage", { query: { by: "day" }, signal })).data.length > 0,
+  staleTime: 60_000,
+});
+
 /** What requests are narrowed to. */
 export interface RequestFilter {
   readonly provider?: string;

@@ -25,7 +25,9 @@ export function Notices({ providers, status }: NoticesProps): ReactNode {
   const { t } = useTranslation();
   const { data, error, refetch } = useQuery(noticesQuery);
   if (error) return <LoadFailed error={error} onRetry={() => void refetch()} />;
-  const holding = data?.filter(({ resolved_at: over }) => over === null);
+  const holding = data
+    ?.filter(({ resolved_at: over }) => over === null)
+    .sort((one, other) => Number(grave.has(other.code)) - Number(grave.has(one.code)));
   if (holding === undefined || providers.length + holding.length === 0) return null;
   if (holding.length === 0) {
     return (

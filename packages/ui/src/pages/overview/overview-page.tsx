@@ -30,29 +30,34 @@ export function OverviewPage(): ReactNode {
       {isKnown && (
         <Stack gap="lg">
           <Notices providers={providers.data} status={status.data} />
-          {providers.data.length > 0 && <Pools providers={providers.data} status={status.data} hour={hour} />}
-          <Grid gap="lg">
-            {/* Until there is traffic, how to make some is worth more than an empty chart. */}
-            {providers.data.length === 0 || hour.isUnused ? (
-              <Grid.Col span={{ base: 12, lg: 7 }}>
-                <FirstSteps
-                  icon={<IconLayoutDashboard />}
-                  title={t("overview.emptyHeading")}
-                  description={t("overview.emptyHint")}
-                />
-              </Grid.Col>
-            ) : (
-              <Grid.Col span={{ base: 12, lg: 7 }}>
-                <Traffic />
-              </Grid.Col>
-            )}
-            <Grid.Col span={{ base: 12, lg: 5 }}>
-              <Events providers={providers.data} />
-            </Grid.Col>
-          </Grid>
+          {providers.data.length === 0 ? (
+            <Nothing />
+          ) : (
+            <>
+              <Pools providers={providers.data} status={status.data} hour={hour} />
+              <Grid gap="lg">
+                {/* Until there is traffic, how to make some is worth more than an empty chart. */}
+                <Grid.Col span={{ base: 12, lg: 7 }}>{hour.isUnused ? <Nothing /> : <Traffic />}</Grid.Col>
+                <Grid.Col span={{ base: 12, lg: 5 }}>
+                  <Events providers={providers.data} />
+                </Grid.Col>
+              </Grid>
+            </>
+          )}
         </Stack>
       )}
     </Page>
+  );
+}
+
+function Nothing(): ReactNode {
+  const { t } = useTranslation();
+  return (
+    <FirstSteps
+      icon={<IconLayoutDashboard />}
+      title={t("overview.emptyHeading")}
+      description={t("overview.emptyHint")}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { usageQuery } from "../../api/queries.ts";
+import { usageQuery, wasUsedQuery } from "../../api/queries.ts";
 
 export interface Counts {
   readonly requests: number;
@@ -19,9 +19,9 @@ const nothing: Counts = { requests: 0, failovers: 0, errors: 0 };
 /** What each pool did in the last hour. Undefined until it is known. */
 export function useLastHour(): LastHour | undefined {
   const { data: hour } = useQuery({ ...usageQuery({ by: "minute,provider" }), refetchInterval: 30_000 });
-  const { data: month } = useQuery({ ...usageQuery({ by: "day" }), staleTime: 60_000 });
+  const { data: wasUsed } = useQuery(wasUsedQuery);
   return useMemo(() => {
-    if (hour === undefined || month === undefined) return undefined;
+    if (hour === undefined || wasUsed === undefined) return undefined;
     const sums = new Map<string, Counts>();
     for (const { provider_id: id = "", requests, failovers, errors } of hour.data) {
       const sum = sums.get(id) ?? nothing;
@@ -31,6 +31,6 @@ export function useLastHour(): LastHour | undefined {
         errors: sum.errors + errors,
       });
     }
-    return { of: (id) => sums.get(id) ?? nothing, isUnused: month.data.length === 0 };
-  }, [hour, month]);
+    return { of: (id) => sums.get(id) ?? nothing, isUnused: !wasUsed && hour.data.length === 0 };
+  }, [hour, wasUsed]);
 }

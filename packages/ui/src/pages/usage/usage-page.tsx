@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { IconChartBar, IconChartBarOff, IconDownload } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { providersQuery, usageQuery } from "../../api/queries.ts";
+import { providersQuery, wasUsedQuery } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { useNotify } from "../../parts/notify.ts";
@@ -14,7 +14,7 @@ import { groupLabel } from "./count-label.ts";
 import { csvOf, download } from "./csv.ts";
 import { dayOf, type Range, type RangeName, rangeProblem } from "./range.ts";
 import { UsageChart } from "./usage-chart.tsx";
-import { type Group as UsageGroup, groups, nameOf, sumUp } from "./usage-sums.ts";
+import { groups, nameOf, sumUp } from "./usage-sums.ts";
 import { UsageTable } from "./usage-table.tsx";
 import { readForFile, type UsageChoice, type UsageData, useUsage } from "./use-usage.ts";
 
@@ -29,8 +29,8 @@ export function UsagePage(): ReactNode {
     provider: "",
   }));
   const usage = useUsage(choice);
-  const { data: ever } = useQuery({ ...usageQuery({ by: "day" }), staleTime: 60_000 });
-  const isUnused = ever?.data.length === 0 && usage.data?.groupRows.length === 0 && choice.range.name !== "custom";
+  const { data: wasUsed } = useQuery(wasUsedQuery);
+  const isUnused = wasUsed === false && usage.data?.groupRows.length === 0 && choice.range.name !== "custom";
   return (
     <Page
       title={t("usage.heading")}
