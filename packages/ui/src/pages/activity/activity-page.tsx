@@ -1,11 +1,11 @@
 import { Group, Pill, Select, Stack, Switch, Tooltip } from "@mantine/core";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
 import type { RequestFilter } from "../../api/queries.ts";
 import { KeySelect } from "../../parts/key-select.tsx";
 import { Page } from "../../parts/page.tsx";
 import { ProviderSelect, useProvider } from "../../parts/provider-select.tsx";
+import { useFilter } from "../../parts/use-filter.ts";
 import { RequestList } from "./request-list.tsx";
 
 const filterNames = ["provider", "key", "session", "status"] as const;
@@ -13,13 +13,8 @@ const filterNames = ["provider", "key", "session", "status"] as const;
 /** The newest requests, as they end, and why each went where it went. */
 export function ActivityPage(): ReactNode {
   const { t } = useTranslation();
-  const [search, setSearch] = useSearchParams();
+  const [filter, change] = useFilter(filterNames);
   const [isFollowing, setFollowing] = useState(true);
-  const filter = useMemo(() => filterIn(search), [search]);
-  const change = (changes: RequestFilter): void => {
-    const kept = Object.entries({ ...filter, ...changes }).filter(([, value]) => value !== undefined && value !== "");
-    setSearch(Object.fromEntries(kept), { replace: true });
-  };
   return (
     <Page title={t("activity.heading")} description={t("activity.intro")}>
       <Stack>
@@ -49,15 +44,6 @@ export function ActivityPage(): ReactNode {
         <RequestList key={JSON.stringify(filter)} filter={filter} isFollowing={isFollowing} />
       </Stack>
     </Page>
-  );
-}
-
-function filterIn(search: URLSearchParams): RequestFilter {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = search.get(name);
-      return value === null || value === "" ? [] : [[name, value]];
-    }),
   );
 }
 

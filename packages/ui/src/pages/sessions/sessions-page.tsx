@@ -1,13 +1,13 @@
 import { Alert, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconHelpCircle, IconSearch } from "@tabler/icons-react";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSearchParams } from "react-router";
 import type { SessionFilter } from "../../api/queries.ts";
 import { KeySelect } from "../../parts/key-select.tsx";
 import { Page } from "../../parts/page.tsx";
 import { ProviderSelect, useProvider } from "../../parts/provider-select.tsx";
+import { useFilter } from "../../parts/use-filter.ts";
 import { SessionTable } from "./session-table.tsx";
 
 const filterNames = ["provider", "key", "q"] as const;
@@ -16,12 +16,7 @@ const typingMs = 250;
 /** Which key each session is bound to. */
 export function SessionsPage(): ReactNode {
   const { t } = useTranslation();
-  const [search, setSearch] = useSearchParams();
-  const filter = useMemo(() => filterIn(search), [search]);
-  const change = (changes: SessionFilter): void => {
-    const kept = Object.entries({ ...filter, ...changes }).filter(([, value]) => value !== undefined && value !== "");
-    setSearch(Object.fromEntries(kept), { replace: true });
-  };
+  const [filter, change] = useFilter(filterNames);
   return (
     <Page title={t("sessions.heading")} description={t("sessions.intro")}>
       <Stack>
@@ -34,15 +29,6 @@ export function SessionsPage(): ReactNode {
         <SessionTable key={JSON.stringify(filter)} filter={filter} />
       </Stack>
     </Page>
-  );
-}
-
-function filterIn(search: URLSearchParams): SessionFilter {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = search.get(name);
-      return value === null || value === "" ? [] : [[name, value]];
-    }),
   );
 }
 
