@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { runGateway, type RunningGateway } from "@keywheel/testkit";
+import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { poolOf } from "../pooled-provider.ts";
@@ -114,16 +114,23 @@ it("gives a file that spreadsheets take for text and numbers, and for no formula
 });
 
 it("is sorted by whatever is asked for", async () => {
-  await using pool = await poolOf(gateway, { weights: [3, 1] });
+  await using pool = await poolOf(gateway, { weights: [3, 1], faultsAreExpected: true });
+  pool.provider
+    .on({ key: pool.valueOf("B") })
+    .always(openAiError(429, { message: "Rate limit reached", type: "requests", code: "rate_limit_exceeded" }));
   await pool.turns(4);
   await using session = await openSignedIn(browser, gateway, "/usage");
   const { page } = session;
   await choose(page, "Provider", pool.record.name);
-  await row(page, /^A/).waitFor();
+  await row(page, /^B/).waitFor();
+  const names = async (): Promise<string> =>
+    (await page.getByRole("rowheader").allInnerTexts()).map((name) => name.slice(0, 1)).join("");
+  expect(await names()).toBe("ABT");
 
-  await page.getByRole("button", { name: "Output tokens" }).click();
+  await page.getByRole("button", { name: "Failovers" }).click();
 
-  expect(await page.getByRole("columnheader", { name: "Output tokens" }).getAttribute("aria-sort")).toBe("descending");
+  expect(await names()).toBe("BAT");
+  expect(await page.getByRole("columnheader", { name: "Failovers" }).getAttribute("aria-sort")).toBe("descending");
 });
 
 it.each([
