@@ -1,7 +1,7 @@
-import { runGateway, type RunningGateway } from "@keywheel/testkit";
+import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { eventually } from "../pooled-provider.ts";
+import { eventually, poolOf } from "../pooled-provider.ts";
 import { expectAccessible, launchBrowser, openSignedIn } from "./browser.ts";
 
 interface Provider {
@@ -28,7 +28,7 @@ const provider = (slug: string): Promise<Provider> => gateway.api("GET", `/provi
 
 it("leads from nothing to the first provider, and from there to its first key", async () => {
   await using fresh = await runGateway();
-  await using session = await openSignedIn(browser, fresh, "/");
+  await using session = await openSignedIn(browser, fresh, "/settings/providers");
   const { page } = session;
 
   await page.getByText("No provider yet").waitFor();
@@ -82,6 +82,22 @@ it("switches a provider off from the list, and shows what others do there", asyn
   await gateway.api("PATCH", `/providers/${id}`, { name: "Renamed elsewhere" });
 
   await page.getByRole("link", { name: "Renamed elsewhere" }).waitFor();
+});
+
+it("shows when a cooldown is over, without anything happening", async () => {
+  const settings = { cooldown: { base_ms: 2_000, cap_ms: 2_000 } };
+  await using pool = await poolOf(gateway, { weights: [1, 1], faultsAreExpected: true, settings });
+  const limit = { message: "Rate limit reached", type: "requests", code: "rate_limit_exceeded" };
+  pool.provider.on({ key: pool.valueOf("A") }).always(openAiError(429, limit));
+  await using session = await openSignedIn(browser, gateway, "/settings/providers");
+  const row = session.page.getByRole("listitem").filter({ hasText: `/${pool.record.slug}` });
+  await row.getByText("2 of 2 keys available").waitFor();
+
+  await (await pool.send()).arrayBuffer();
+  await row.getByText("1 of 2 keys available").waitFor();
+  await row.getByText("2 of 2 keys available").waitFor();
+
+  expect((await pool.key("A")).status).toBe("available");
 });
 
 it("changes the connection, and asks before stored keys go to another host", async () => {

@@ -34,7 +34,7 @@ it("keeps no secret in the page, its storage or its address", async () => {
   await page.goto("/ui/");
   await page.getByLabel("Admin token").fill(gateway.adminToken);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { level: 1, name: "Provider Management" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 
   const held = await page.evaluate<string>(
     "JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie + location.href + document.documentElement.outerHTML",
@@ -50,7 +50,7 @@ it("signs a browser in by the printed link, once", async () => {
   await using second = await openPage(browser, gateway);
 
   await first.page.goto(link);
-  await first.page.getByRole("heading", { name: "Provider Management", level: 1 }).waitFor();
+  await first.page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   await second.page.goto(link);
   await second.page.getByText("This sign-in link was used already").waitFor();
 

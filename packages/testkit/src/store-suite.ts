@@ -816,6 +816,13 @@ function describeRequests(current: Current): void {
       expect(await list({ sessionId: "chat", providerId: "prv_1" })).toBe("2");
       expect(await list({ status: { from: 400, to: 499 } })).toBe("3");
       expect(await list({ failed: true })).toBe("4 3");
+      expect(await list({ failed: false })).toBe("2 1");
+      expect(await list({ failover: true })).toBe("3 1");
+      expect(await list({ failover: true, limit: 1 })).toBe("3");
+      expect(await list({ failover: true, beforeSeq: aStoredRequest(3).seq })).toBe("1");
+      expect(await list({ failover: true, keyId: "key_1" })).toBe("1");
+      expect(await list({ failover: true, keyId: "key_3" })).toBe("1");
+      expect(await list({ failover: true, failed: true, keyId: "key_2" })).toBe("3");
     });
 
     it("outlive their key and provider", async () => {
@@ -921,17 +928,21 @@ function describeUsage(current: Current): void {
       expect(await lines({ by: ["key"] })).toEqual(["0||key_1|first|||1"]);
     });
 
-    it("is let go of by age, hours and minutes apart", async () => {
+    it("is let go of by age, hours, minutes and details apart", async () => {
       const spans = [0, 1, 2].flatMap((n) => [
         aUsageSum({ at: hour + n * 3_600_000 }),
         aUsageSum({ span: "minute", at: hour + n * 60_000, keyId: "" }),
+        aUsageSum({ span: "detail", at: hour + n * 60_000 }),
       ]);
       await save(...spans);
 
-      expect(await current().pruneUsage({ hours: hour + 3_600_000, minutes: hour + 120_000 })).toBe(3);
+      expect(
+        await current().pruneUsage({ hours: hour + 3_600_000, minutes: hour + 120_000, details: hour + 60_000 }),
+      ).toBe(4);
 
       expect(await lines({ by: ["time"] })).toHaveLength(2);
       expect(await lines({ span: "minute", by: ["time"] })).toHaveLength(1);
+      expect(await lines({ span: "detail", by: ["time"] })).toHaveLength(2);
     });
 
     it("adds up what was asked of a key, for as long as there is the key", async () => {

@@ -23,7 +23,9 @@ export interface ActivityDeps {
 const requestsKept = 1_000_000;
 const requestsKeptMs = 7 * 86_400_000;
 const hoursKeptMs = 400 * 86_400_000;
-export const minutesKeptMs = 2 * 86_400_000;
+const minutesKeptMs = 2 * 86_400_000;
+/** They may be many: a pool of a thousand keys makes as many each minute. */
+const detailsKeptMs = 3 * hourMs;
 
 const mostRefusals = 5;
 
@@ -99,7 +101,8 @@ export class Activity {
     const now = this.#deps.clock.now();
     await this.#deps.store.pruneRequests({ keep: requestsKept, beforeSeq: seqOf(now - requestsKeptMs) });
     const hours = now - hoursKeptMs;
-    await this.#deps.store.pruneUsage({ hours: hours - (hours % hourMs), minutes: now - minutesKeptMs });
+    const [minutes, details] = [now - minutesKeptMs, now - detailsKeptMs];
+    await this.#deps.store.pruneUsage({ hours: hours - (hours % hourMs), minutes, details });
   }
 
   async #writeAll(): Promise<boolean> {

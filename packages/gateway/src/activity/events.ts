@@ -1,4 +1,5 @@
 import type { Usage } from "@keywheel/pool";
+import type { NoticeFacts } from "./notice-book.ts";
 
 /** What becomes known as requests end. Ids and times only, never a secret. */
 export type ActivityEvent =
@@ -22,7 +23,10 @@ export type ActivityEvent =
       readonly code: string;
       readonly providerId: string | undefined;
       readonly message: string;
+      readonly facts: NoticeFacts;
       readonly count: number;
       readonly resolvedAt: number | undefined;
+      /** Taken off the list by a person, while it lasts. */
+      readonly isDismissed: boolean;
       readonly at: number;
     };

@@ -11,6 +11,8 @@ export interface Notice {
   readonly message: string;
   /** What to do about it. */
   readonly hint: string;
+  /** What the message tells. */
+  readonly facts: NoticeFacts;
   /** A call that offers itself as the remedy. */
   readonly action: NoticeAction | undefined;
   /** When it happened first, since it was last over. */
@@ -19,6 +21,16 @@ export interface Notice {
   readonly count: number;
   /** Undefined while it holds. */
   readonly resolvedAt: number | undefined;
+}
+
+/** For those who say it in words of their own; without secrets. */
+export interface NoticeFacts {
+  readonly host?: string;
+  readonly said?: string;
+  readonly variable?: string;
+  readonly keys?: number;
+  readonly resting?: number;
+  readonly total?: number;
 }
 
 export interface NoticeAction {
@@ -45,10 +57,15 @@ export interface Raised {
   readonly providerId?: string | undefined;
   readonly message: string;
   readonly hint: string;
+  readonly facts?: NoticeFacts;
   readonly action?: NoticeAction | undefined;
 }
 
-type Held = { -readonly [Name in keyof Notice]: Notice[Name] } & { toldAt: number };
+type Held = { -readonly [Name in keyof Notice]: Notice[Name] } & {
+  toldAt: number;
+  /** A person has seen it, and does not want to see it for as long as it lasts. */
+  isDismissed: boolean;
+};
 
 const mostNotices = 200;
 /** What happens with every request is told now and then. */
@@ -69,27 +86,29 @@ export class NoticeBook {
 
   /** Last happened first. */
   list(): readonly Notice[] {
-    return [...this.#held.values()].sort((one, other) => other.lastAt - one.lastAt);
+    return [...this.#held.values()]
+      .filter(({ isDismissed }) => !isDismissed)
+      .sort((one, other) => other.lastAt - one.lastAt);
   }
 
   holds(code: NoticeCode, providerId?: string): boolean {
     return this.messageOf(code, providerId) !== undefined;
   }
 
-  /** What is said; undefined if nothing is. */
+  /** What is said, dismissed or not; undefined if nothing is. */
   messageOf(code: NoticeCode, providerId?: string): string | undefined {
     const held = this.#held.get(nameOf(code, providerId));
     return held?.resolvedAt === undefined ? held?.message : undefined;
   }
 
-  raise({ code, providerId, message, hint, action }: Raised): void {
+  raise({ code, providerId, message, hint, facts = {}, action }: Raised): void {
     const now = this.#clock.now();
     const name = nameOf(code, providerId);
     const held = this.#held.get(name);
-    if (held === undefined || held.resolvedAt !== undefined) {
+    if (held === undefined || held.resolvedAt !== undefined || held.isDismissed) {
       const id = `ntc_${now.toString(36)}${(++this.#count).toString(36).padStart(4, "0")}`;
-      const times = { at: now, lastAt: now, count: 1, resolvedAt: undefined, toldAt: now };
-      const fresh: Held = { id, code, providerId, message, hint, action, ...times };
+      const times = { at: now, lastAt: now, count: 1, resolvedAt: undefined, toldAt: now, isDismissed: false };
+      const fresh: Held = { id, code, providerId, message, hint, facts, action, ...times };
       // Put last: those that are over for longest are let go of first.
       this.#held.delete(name);
       this.#held.set(name, fresh);
@@ -98,7 +117,7 @@ export class NoticeBook {
       return;
     }
     const isNews = message !== held.message || now - held.toldAt >= toldEveryMs;
-    Object.assign(held, { message, hint, action, lastAt: now, count: held.count + 1 });
+    Object.assign(held, { message, hint, facts, action, lastAt: now, count: held.count + 1 });
     if (!isNews) return;
     held.toldAt = now;
     this.#tell(held);
@@ -108,23 +127,33 @@ export class NoticeBook {
   resolve(code: NoticeCode, providerId?: string): void {
     const held = this.#held.get(nameOf(code, providerId));
     if (held === undefined || held.resolvedAt !== undefined) return;
+    if (held.isDismissed) {
+      this.#held.delete(nameOf(code, providerId));
+      return;
+    }
     held.resolvedAt = this.#clock.now();
     this.#tell(held);
   }
 
-  /** Takes it off the list; if its cause lasts, it comes back. @returns false if there is no such notice */
+  /** Takes it off the list, until it happens again or what it tells changes. @returns false if there is no such notice */
   dismiss(id: string): boolean {
     for (const [name, held] of this.#held) {
-      if (held.id !== id) continue;
-      this.resolve(held.code, held.providerId);
-      return this.#held.delete(name);
+      if (held.id !== id || held.isDismissed) continue;
+      if (held.resolvedAt !== undefined) return this.#held.delete(name);
+      held.isDismissed = true;
+      this.#tell(held);
+      return true;
     }
     return false;
   }
 
   /** A provider is gone, and all that was said of it. */
   forget(providerId: string): void {
-    for (const { id } of [...this.#held.values()].filter((held) => held.providerId === providerId)) this.dismiss(id);
+    for (const [name, held] of this.#held) {
+      if (held.providerId !== providerId) continue;
+      this.resolve(held.code, providerId);
+      this.#held.delete(name);
+    }
   }
 
   /** Ends what only passing events can tell of when none has come for so long. */
@@ -140,8 +169,8 @@ export class NoticeBook {
     if (over !== undefined) this.#held.delete(over[0]);
   }
 
-  #tell({ id: noticeId, code, providerId, message, count, resolvedAt, lastAt: at }: Held): void {
-    this.#publish({ type: "notice", noticeId, code, providerId, message, count, resolvedAt, at });
+  #tell({ id: noticeId, code, providerId, message, facts, count, resolvedAt, isDismissed, lastAt: at }: Held): void {
+    this.#publish({ type: "notice", noticeId, code, providerId, message, facts, count, resolvedAt, isDismissed, at });
   }
 }
 

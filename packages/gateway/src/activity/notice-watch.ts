@@ -9,7 +9,7 @@ export interface WatchedProvider {
   readonly name: string;
   readonly baseUrl: string;
   /** Why keys of it have no value that could be sent, one entry a key. */
-  readonly unresolved: readonly string[];
+  readonly unresolved: readonly { readonly why: string; readonly variable: string | undefined }[];
   /** Keys that are disabled because they were refused. */
   readonly refused: number;
   /** Whether any key was ever accepted. */
@@ -113,7 +113,8 @@ export class NoticeWatch {
     if (trouble === undefined) book.resolve("store_unavailable");
     else if (!book.holds("store_unavailable")) {
       const hint = "Traffic goes on. Cooldowns and refusals are kept in memory and written as soon as it can be.";
-      book.raise({ code: "store_unavailable", message: `The database cannot be written: ${trouble}`, hint });
+      const message = `The database cannot be written: ${trouble}`;
+      book.raise({ code: "store_unavailable", message, hint, facts: { said: trouble } });
     }
     if (masterKeyMatches()) book.resolve("master_key_wrong");
     else if (!book.holds("master_key_wrong")) {
@@ -130,13 +131,15 @@ export class NoticeWatch {
       book.resolve("base_url_changed", providerId);
       book.resolve("all_keys_refused", providerId);
     }
-    const [why] = unresolved;
-    if (why === undefined) return book.resolve("keys_unresolved", providerId);
+    const [first] = unresolved;
+    if (first === undefined) return book.resolve("keys_unresolved", providerId);
+    const { why, variable } = first;
     const more = unresolved.length === 1 ? "One key" : `${unresolved.length} keys`;
     const message = `${more} of ${name} cannot be used. ${why}`;
     if (book.messageOf("keys_unresolved", providerId) === message) return;
     const hint = "Set the variable; it is noticed by itself. Or enter the key itself.";
-    book.raise({ code: "keys_unresolved", providerId, message, hint });
+    const facts = { keys: unresolved.length, ...(variable === undefined ? {} : { variable }) };
+    book.raise({ code: "keys_unresolved", providerId, message, hint, facts });
   }
 
   #accepted(providerId: string): void {
@@ -155,6 +158,7 @@ export class NoticeWatch {
       providerId,
       message: `No key of ${name} could serve: ${resting} of ${total} are cooling down.`,
       hint: "They come back by themselves. If it happens often, add keys or send less.",
+      facts: { resting, total },
     });
     const { limited, limitedSince } = this.#courseOf(provider);
     const isNow = this.#deps.clock.now() - limitedSince <= 2 * togetherMs;
@@ -164,6 +168,7 @@ export class NoticeWatch {
       providerId,
       message: `All ${limited.size} keys of ${name} were rate limited within a second.`,
       hint: "The limit may be that of this machine's address or of the account they share: more keys would not help.",
+      facts: { keys: limited.size },
     });
   }
 
@@ -178,6 +183,7 @@ export class NoticeWatch {
         providerId,
         message: `${hostOf(baseUrl)} has refused every key of ${name}, and never accepted one.`,
         hint: "Check the base URL: it may lead to another provider. Then enable the keys again, all at once.",
+        facts: { host: hostOf(baseUrl), keys: refused },
         action: enableAgain(providerId),
       });
     } else if (!book.holds("all_keys_refused", providerId)) {
@@ -200,6 +206,7 @@ export class NoticeWatch {
       providerId,
       message: `${name} has another base URL; ${refused === 1 ? "one key is" : `${refused} keys are`} disabled for refusals at the former one.`,
       hint: "Enable them again, all at once, if they are right for the new one.",
+      facts: { host: hostOf(provider.baseUrl), keys: refused },
       action: enableAgain(providerId),
     });
   }
@@ -215,6 +222,7 @@ export class NoticeWatch {
       providerId: poolId,
       message: `${words.what.replace("{host}", hostOf(provider.baseUrl))}${said}`,
       hint: words.hint,
+      facts: { host: hostOf(provider.baseUrl), ...(message === undefined ? {} : { said: message }) },
     });
   }
 

@@ -169,11 +169,13 @@ function shorten(path: string): string {
   return path.length <= longestPath ? path : `${path.slice(0, longestPath)}…`;
 }
 
-function fits(record: RequestRecord, { providerId, keyId, sessionId, status, failed }: RequestFilter): boolean {
+function fits(record: RequestRecord, filter: RequestFilter): boolean {
+  const { providerId, keyId, sessionId, status, failed, failover } = filter;
   if (providerId !== undefined && record.providerId !== providerId) return false;
   if (sessionId !== undefined && record.sessionId !== sessionId) return false;
   if (status !== undefined && (record.status < status.from || record.status > status.to)) return false;
-  if (failed === true && !isFailed(record)) return false;
+  if (failed !== undefined && failed !== isFailed(record)) return false;
+  if (failover === true && record.attempts.every((attempt) => attempt.keyId === record.keyId)) return false;
   return keyId === undefined || record.keyId === keyId || record.attempts.some((attempt) => attempt.keyId === keyId);
 }
 

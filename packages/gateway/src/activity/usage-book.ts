@@ -14,6 +14,12 @@ export interface UsageBookOptions {
 
 type Counts = { -readonly [Name in keyof UsageCounts]: number };
 type Sum = Counts & Omit<UsageSum, keyof UsageCounts | "label"> & { label: string };
+/** Sums told apart by everything, of one hour or minute. */
+interface FineSums {
+  readonly span: "hour" | "detail";
+  at: number;
+  readonly known: Set<string>;
+}
 type Totals = { -readonly [Name in keyof KeyTotals]: KeyTotals[Name] };
 
 /** Stands for the models beyond those that are told apart. */
@@ -25,7 +31,8 @@ const longestModel = 128;
 const unprintable = /[\u0000-\u001f\u007f]/g;
 
 /**
- * What requests used since it was last written down: by hour, provider, key, token and model, and by minute and provider.
+ * What requests used since it was last written down: by hour, provider, key, token and model, and by minute, once as
+ * finely (`detail`, kept for hours) and once by provider alone (`minute`, kept for days).
  *
  * Tokens and the request itself count where its answer came from; each attempt after which another key was asked, or none
  * was left, is a failover of its own key.
@@ -36,10 +43,10 @@ export class UsageBook {
   readonly #mostSums: number;
   #sums = new Map<string, Sum>();
   #totals = new Map<string, Totals>();
-  #hour = 0;
+  readonly #hours: FineSums = { span: "hour", at: 0, known: new Set() };
+  readonly #details: FineSums = { span: "detail", at: 0, known: new Set() };
   /** Of this hour: models as they are shown, by what clients wrote. */
   #models = new Map<string, string>();
-  #known = new Set<string>();
 
   constructor(options: UsageBookOptions) {
     this.#options = options;
@@ -51,17 +58,16 @@ export class UsageBook {
   add({ record, endedAt }: LoggedRequest): void {
     const { providerId = "", keyId = "", attempts } = record;
     if (providerId === "") return;
-    this.#beginHour(endedAt - (endedAt % hourMs));
-    const minute = this.#minuteOf(endedAt - (endedAt % minuteMs), providerId);
-    const own = this.#hourOf(record, providerId, keyId);
-    for (const sum of [own, minute]) countRequest(sum, record);
+    this.#begin(endedAt);
+    const minute = this.#minuteOf(providerId);
+    for (const sum of [...this.#fineOf(record, providerId, keyId), minute]) countRequest(sum, record);
     for (const [index, attempt] of attempts.entries()) {
       this.#countAttempt(attempt);
       const isLast = index === attempts.length - 1 && attempt.keyId === keyId;
       const isSentAgain = attempts[index + 1]?.keyId === attempt.keyId;
       if (isLast || isSentAgain || attempt.outcome === "client_gone") continue;
       minute.failovers++;
-      this.#hourOf(record, providerId, attempt.keyId).failovers++;
+      for (const sum of this.#fineOf(record, providerId, attempt.keyId)) sum.failovers++;
     }
   }
 
@@ -99,27 +105,32 @@ export class UsageBook {
     return this.#sums.values();
   }
 
-  #beginHour(hour: number): void {
-    if (hour === this.#hour) return;
-    this.#hour = hour;
-    this.#models = new Map();
-    this.#known = new Set();
+  #begin(now: number): void {
+    const hour = now - (now % hourMs);
+    if (hour !== this.#hours.at) this.#models = new Map();
+    beginAt(this.#hours, hour);
+    beginAt(this.#details, now - (now % minuteMs));
   }
 
-  #hourOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): Sum {
+  /** The sums of the hour and the minute that are told apart by everything. */
+  #fineOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): readonly [Sum, Sum] {
     // Now, since the key may be gone when it is written.
     const label = keyId === "" ? "" : this.#options.labelOf(providerId, keyId);
-    const place = { span: "hour", at: this.#hour, providerId, keyId, tokenId, label } as const;
-    const shown = this.#modelOf(model);
-    const name = nameOf({ ...place, model: shown });
-    if (!this.#known.has(name)) {
-      if (this.#known.size >= this.#mostSums) return this.#sum({ ...place, model: otherModels });
-      this.#known.add(name);
-    }
-    return this.#sum({ ...place, model: shown });
+    const place = { providerId, keyId, tokenId, label, model: this.#modelOf(model) } as const;
+    return [this.#fineSum(this.#hours, place), this.#fineSum(this.#details, place)];
   }
 
-  #minuteOf(at: number, providerId: string): Sum {
+  #fineSum({ span, at, known }: FineSums, place: Omit<Sum, keyof Counts | "span" | "at">): Sum {
+    const name = nameOf({ ...place, span, at });
+    if (!known.has(name)) {
+      if (known.size >= this.#mostSums) return this.#sum({ ...place, span, at, model: otherModels });
+      known.add(name);
+    }
+    return this.#sum({ ...place, span, at });
+  }
+
+  #minuteOf(providerId: string): Sum {
+    const { at } = this.#details;
     return this.#sum({ span: "minute", at, providerId, keyId: "", label: "", tokenId: "", model: "" });
   }
 
@@ -175,6 +186,12 @@ export const noCounts: UsageCounts = {
   outputTokens: 0,
   reasoningTokens: 0,
 };
+
+function beginAt(sums: FineSums, at: number): void {
+  if (sums.at === at) return;
+  sums.at = at;
+  sums.known.clear();
+}
 
 function countRequest(sum: Counts, record: RequestRecord): void {
   sum.requests++;

@@ -4,6 +4,7 @@ import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import type { Resolution } from "./environment.ts";
 import { KeyBook } from "./key-book.ts";
+import { showSecret } from "./key-text.ts";
 import { providerPresets, type ProviderPreset } from "./presets.ts";
 import { ProviderBook } from "./provider-book.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
@@ -85,6 +86,12 @@ export class Catalog implements CatalogView {
   /** Undefined for a key that is gone. */
   labelOfKey(keyId: string): string | undefined {
     return this.#core.ownerOf(keyId)?.labelOf(keyId);
+  }
+
+  /** Masked; undefined for a key that is gone. */
+  maskedOfKey(keyId: string): string | undefined {
+    const cell = this.#core.ownerOf(keyId)?.cell(keyId);
+    return cell && showSecret(cell.record.secret);
   }
 
   get requiresToken(): boolean {

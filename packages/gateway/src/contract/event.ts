@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { integerQuery } from "./session.ts";
 import { timeSchema } from "./wire.ts";
 
 /** Names of the events on `/api/events`: what happens in pools, then what people change. */
@@ -51,3 +52,12 @@ export const eventSchema = z
       wait: "ladder",
     },
   });
+
+export const recentEventSchema = eventSchema
+  .extend({
+    label: z.string().nullable().openapi({ description: "Of the key, now; null without one, or when it is gone." }),
+    api_key: z.string().nullable().openapi({ description: "The key, masked; null without one, or when it is gone." }),
+  })
+  .openapi("RecentEvent", { description: "Fields beyond these depend on `type`." });
+
+export const recentEventQuerySchema = z.strictObject({ limit: integerQuery(1, 200, 50) });

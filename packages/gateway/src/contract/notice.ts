@@ -29,6 +29,16 @@ export const noticeSchema = z
     provider_id: z.string().nullable().openapi({ description: "null for what is about the gateway as a whole." }),
     message: z.string().openapi({ description: "What happened." }),
     hint: z.string().openapi({ description: "What to do about it." }),
+    facts: z
+      .object({
+        host: z.string().optional().openapi({ description: "Of the base URL." }),
+        said: z.string().optional().openapi({ description: "What the other side said." }),
+        variable: z.string().optional().openapi({ description: "The first variable that is missing." }),
+        keys: z.int().optional().openapi({ description: "How many keys it is about." }),
+        resting: z.int().optional(),
+        total: z.int().optional().openapi({ description: "How many keys there are." }),
+      })
+      .openapi({ description: "What `message` tells, for those who word it themselves." }),
     action: z
       .object({ method: z.literal("POST"), path: z.string(), body: z.looseObject({}) })
       .nullable()

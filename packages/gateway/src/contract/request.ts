@@ -2,17 +2,31 @@ import { z } from "@hono/zod-openapi";
 import { integerQuery } from "./session.ts";
 import { timeSchema } from "./wire.ts";
 
+/** Beside a key's label, which may be empty. */
+export const maskedKeySchema = z
+  .string()
+  .nullable()
+  .openapi({ description: "Masked (`sk-…9f2c`), or the environment reference; null when the key is gone." });
+
 export const attemptSchema = z
   .object({
     key_id: z.string(),
     label: z.string().nullable().openapi({ description: "The key's label now; null when it is gone." }),
+    api_key: maskedKeySchema,
     why: z.enum(["session", "continuation", "pin", "turn"]).openapi({
       description:
         "Why this key: the request's session is bound to it, it served what the request continues, it holds an object " +
         "that the request names, or it had its turn on the wheel.",
     }),
     passed_over: z
-      .array(z.object({ key_id: z.string(), label: z.string().nullable(), because: z.string() }))
+      .array(
+        z.object({
+          key_id: z.string(),
+          label: z.string().nullable(),
+          api_key: maskedKeySchema,
+          because: z.string(),
+        }),
+      )
       .openapi({ description: "Keys that could not serve, and why; at most eight." }),
     started_at: timeSchema,
     duration_ms: z.number(),
@@ -55,6 +69,7 @@ export const requestSchema = z
       description: "The key that the answer came from; `provider` for the provider-level key.",
     }),
     label: z.string().nullable().openapi({ description: "That key's label now." }),
+    api_key: maskedKeySchema,
     decision: z.string().openapi({ description: "The attempts in plain words." }),
     attempts: z.array(attemptSchema),
     standing: z
@@ -74,7 +89,7 @@ export const requestListSchema = z
   .object({ data: z.array(requestSchema), next_cursor: z.string().nullable() })
   .openapi("RequestList");
 
-const statusPhrase = "a status (`429`), a class (`4xx`) or `failed`";
+const statusPhrase = "a status (`429`), a class (`4xx`), `succeeded`, `failed` or `failover`";
 
 export const requestQuerySchema = z.strictObject({
   provider: z.string().optional().openapi({ description: "Id or slug; the id also of one that is gone." }),
@@ -82,9 +97,13 @@ export const requestQuerySchema = z.strictObject({
   session: z.string().max(4096).optional(),
   status: z
     .string({ error: statusPhrase })
-    .regex(/^(?:[1-5]\d\d|[1-5]xx|0|failed)$/, { error: statusPhrase })
+    .regex(/^(?:[1-5]\d\d|[1-5]xx|0|succeeded|failed|failover)$/, { error: statusPhrase })
     .optional()
-    .openapi({ description: "`429`, `4xx`, or `failed`: everything but a whole answer of success." }),
+    .openapi({
+      description:
+        "`429`, `4xx`; `failed`: everything but a whole answer of success, `succeeded`: the rest; `failover`: a key failed " +
+        "it, and another was asked or none was left.",
+    }),
   limit: integerQuery(1, 1000, 100),
   cursor: z
     .string({ error: "`next_cursor` of the page before" })

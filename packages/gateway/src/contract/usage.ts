@@ -30,14 +30,14 @@ export const usageQuerySchema = z.strictObject({
     type: "string",
     format: "date-time",
     description:
-      "Counted from the beginning of its hour (minute). Default: a day, with `minute` an hour, with `day` 30 days.",
+      "Counted from the beginning of its hour (with `minute`, or without a unit of time in the last 2 hours, of its minute). Default: a day, with `minute` an hour, with `day` 30 days.",
   }),
   to: timeQuery.openapi({ type: "string", format: "date-time", description: "Default: now." }),
   by: groupList.openapi({
     type: "string",
     default: "hour",
     description:
-      "What the sums are told apart by, in that order: `minute` (kept 2 days, and only with `provider`), `hour`, `day` " +
+      "What the sums are told apart by, in that order: `minute` (kept 3 hours; with nothing but `provider` 2 days), `hour`, `day` " +
       "(in UTC), `provider`, `key`, `label` (as it was then), `token`, `model`. Empty hours have no row.",
     example: "day,label",
   }),
@@ -61,6 +61,7 @@ export const usageRowSchema = countsSchema
       description: "null for requests that no key served; `provider` for the provider-level key.",
     }),
     label: z.string().optional(),
+    api_key: z.string().nullable().optional().openapi({ description: "With `key`: masked; null when it is gone." }),
     token_id: z.string().nullable().optional().openapi({ description: "null without a gateway token." }),
     token_name: z.string().nullable().optional().openapi({ description: "null without one, or when it is gone." }),
     model: z.string().nullable().optional().openapi({

@@ -10,10 +10,11 @@ type Tokens = Omit<UsageCounts, "requests" | "errors" | "failovers">;
 
 export function requestToWire(
   { record, endedAt }: LoggedRequest,
-  catalog: Pick<Catalog, "labelOfKey">,
+  catalog: Pick<Catalog, "labelOfKey" | "maskedOfKey">,
 ): RequestOnTheWire {
   const { providerId, keyId } = record;
   const labelOf = (id: string): string | null => catalog.labelOfKey(id) ?? null;
+  const named = (id: string) => ({ label: labelOf(id), api_key: catalog.maskedOfKey(id) ?? null });
   return {
     id: record.requestId,
     started_at: toTime(record.startedAt),
@@ -29,15 +30,15 @@ export function requestToWire(
     error: record.error ?? null,
     ending: record.ending,
     key_id: keyId ?? null,
-    label: keyId === undefined ? null : labelOf(keyId),
+    ...(keyId === undefined ? { label: null, api_key: null } : named(keyId)),
     decision: decisionOf(record, (id) => labelOf(id) || id),
     attempts: record.attempts.map((attempt) => ({
       key_id: attempt.keyId,
-      label: labelOf(attempt.keyId),
+      ...named(attempt.keyId),
       why: attempt.why,
       passed_over: attempt.passedOver.map((passed) => ({
         key_id: passed.keyId,
-        label: labelOf(passed.keyId),
+        ...named(passed.keyId),
         because: passed.because,
       })),
       started_at: toTime(attempt.startedAt),

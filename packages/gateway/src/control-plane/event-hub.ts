@@ -24,7 +24,16 @@ export interface Subscription {
   readonly end: () => void;
 }
 
+/** Come with every request: pages are told of so many in a second and no more, and nobody looks them up afterwards. */
+export const frequentEvents: ReadonlySet<string> = new Set([
+  "attempt-ended",
+  "request-finished",
+  "binding-moved",
+  "pool-exhausted",
+]);
+
 const defaultCapacity = 1_000;
+const recentKept = 200;
 
 /**
  * What happened lately, and who wants to hear what happens next.
@@ -37,6 +46,8 @@ export class EventHub {
   /** Of this process, so that ids of a former one are recognised. */
   readonly #run: string;
   readonly #ring: NumberedEvent[] = [];
+  /** What a person would want to read later, oldest first; in the ring, requests would drive it out within seconds. */
+  #recent: NumberedEvent[] = [];
   readonly #listeners = new Set<EventListener>();
   readonly #onClose = new Set<() => void>();
   #count = 0;
@@ -51,8 +62,14 @@ export class EventHub {
   readonly publish = (event: GatewayEvent): void => {
     const numbered = { id: `${this.#run}-${++this.#count}`, at: this.#clock.now(), event };
     this.#ring[(this.#count - 1) % this.#capacity] = numbered;
+    if (isWorthReading(event)) this.#keep(numbered);
     for (const listener of this.#listeners) listener(numbered);
   };
+
+  /** Newest first, since the gateway was started. What comes with every request is not among them. */
+  recent(limit: number): readonly NumberedEvent[] {
+    return this.#recent.slice(-limit).reverse();
+  }
 
   /** @param lastEventId the last one that the subscriber saw; undefined for one that starts */
   subscribe(lastEventId: string | undefined, listener: EventListener, onClose: () => void): Subscription {
@@ -78,6 +95,11 @@ export class EventHub {
     for (const onClose of this.#onClose) onClose();
   }
 
+  #keep(numbered: NumberedEvent): void {
+    this.#recent.push(numbered);
+    if (this.#recent.length >= 2 * recentKept) this.#recent = this.#recent.slice(-recentKept);
+  }
+
   #since(number: number): NumberedEvent[] {
     const events: NumberedEvent[] = [];
     for (let n = number; n < this.#count; n++) {
@@ -86,6 +108,13 @@ export class EventHub {
     }
     return events;
   }
+}
+
+function isWorthReading(event: GatewayEvent): boolean {
+  if (frequentEvents.has(event.type)) return false;
+  // A notice is told again for as long as it lasts.
+  if (event.type !== "notice" || !("noticeId" in event)) return true;
+  return !event.isDismissed && (event.count === 1 || event.resolvedAt !== undefined);
 }
 
 function splitId(id: string): [string, number] {

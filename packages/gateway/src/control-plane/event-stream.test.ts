@@ -200,3 +200,48 @@ describe("the event stream", () => {
     expect((await next()).length).toBeLessThan(2_000);
   });
 });
+
+describe("what happened lately", () => {
+  it("is what a person would want to read: not what comes with every request, nor a notice told again", () => {
+    const hub = aHub();
+    const notice = {
+      type: "notice",
+      noticeId: "n",
+      code: "pool_exhausted",
+      providerId: "prv_1",
+      message: "m",
+      facts: {},
+      isDismissed: false,
+      at: 1,
+    } as const;
+    hub.publish(change("prv_1"));
+    hub.publish({ ...notice, count: 1, resolvedAt: undefined });
+    for (let n = 0; n < 2_000; n++) {
+      hub.publish({ type: "pool-exhausted", poolId: "prv_1", choice: noKey, at: 1 });
+      hub.publish({ ...notice, count: n + 2, resolvedAt: undefined });
+    }
+    hub.publish({ ...notice, count: 2_001, resolvedAt: 2 });
+
+    expect(hub.recent(10).map(({ event }) => event)).toMatchObject([
+      { type: "notice", resolvedAt: 2 },
+      { type: "notice", count: 1 },
+      { type: "provider-changed" },
+    ]);
+  });
+
+  it("holds the newest, newest first", () => {
+    const hub = aHub();
+    for (let n = 0; n < 1_000; n++) hub.publish(change(`prv_${n}`));
+
+    expect(hub.recent(2).map(({ event }) => event)).toMatchObject([
+      { providerId: "prv_999" },
+      { providerId: "prv_998" },
+    ]);
+    expect(hub.recent(200)).toHaveLength(200);
+  });
+});
+
+const noKey = {
+  kind: "none-usable",
+  standing: { total: 0, resting: 0, disabled: 0, unresolved: 0, tried: 0 },
+} as const;

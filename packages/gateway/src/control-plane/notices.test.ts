@@ -88,6 +88,7 @@ describe("notices", () => {
         provider_id: provider,
         message: "No key of Used could serve: 2 of 2 are cooling down.",
         hint: expect.any(String),
+        facts: { resting: 2, total: 2 },
         action: null,
         at: new Date(bench.clock.now()).toISOString(),
         last_at: new Date(bench.clock.now()).toISOString(),
@@ -199,6 +200,19 @@ describe("notices", () => {
     expect(await notices()).toEqual([]);
   });
 
+  it("stay away once dismissed for as long as their cause lasts, and come when it happens again", async () => {
+    await bench.addKey(provider, { api_key: "$NOT_SET_HERE" });
+    ended({ status: 429, error: "pool_exhausted", standing });
+    for (const { id } of await notices()) await bench.call("DELETE", `/api/notices/${id}`);
+
+    expect(await notices()).toEqual([]);
+    ended({ status: 429, error: "pool_exhausted", standing });
+    expect(await notices()).toMatchObject([{ code: "pool_exhausted", count: 1 }]);
+    // What it tells has changed: there are two now.
+    await bench.addKey(provider, { api_key: "$NOT_SET_HERE_EITHER" });
+    expect((await notices()).map(({ code }) => code).sort()).toEqual(["keys_unresolved", "pool_exhausted"]);
+  });
+
   it("are told as events: when they begin, seldom while they go on, and when they are over", async () => {
     const told = (): number => bench.told.filter((type) => type === "notice").length;
     for (let n = 0; n < 100; n++) ended({ status: 429, error: "pool_exhausted", standing });
@@ -226,5 +240,30 @@ describe("events of requests", () => {
     expect(seen).toMatchObject([
       { type: "request-finished", requestId: "req", providerId: provider, keyId: "key_a", status: 200, attempts: 0 },
     ]);
+  });
+});
+
+describe("GET /api/recent-events", () => {
+  it("names the keys that events are about, as long as there are such", async () => {
+    const key = await bench.addKey(provider, { label: "first" });
+    await limit(key.id);
+
+    const before = await bench.call("GET", "/api/recent-events?limit=2");
+    await bench.catalog.keys.remove(key.id);
+    const { body } = await bench.call("GET", "/api/recent-events?limit=3");
+
+    expect(before.body.data).toMatchObject([
+      { type: "key-cooled", key_id: key.id, label: "first", api_key: key.api_key, reason: "rate_limited" },
+      { type: "key-created", key_ids: [key.id], label: "first" },
+    ]);
+    expect(body.data).toMatchObject([
+      { type: "key-deleted", label: null },
+      { type: "key-cooled", key_id: key.id, label: null, api_key: null },
+      { type: "key-created" },
+    ]);
+  });
+
+  it("refuses a limit that is out of range", async () => {
+    expect((await bench.call("GET", "/api/recent-events?limit=0")).status).toBe(422);
   });
 });

@@ -95,11 +95,13 @@ describe("GET /api/requests", () => {
       ending: "completed",
       key_id: b.id,
       label: "",
+      api_key: b.api_key,
       decision: `first is the key of its session: rate_limited. ${b.id} had its turn, past first (rate_limited): succeeded.`,
       attempts: [
         {
           key_id: a.id,
           label: "first",
+          api_key: a.api_key,
           why: "session",
           passed_over: [],
           started_at: at,
@@ -111,8 +113,9 @@ describe("GET /api/requests", () => {
         {
           key_id: b.id,
           label: "",
+          api_key: b.api_key,
           why: "turn",
-          passed_over: [{ key_id: a.id, label: "first", because: "rate_limited" }],
+          passed_over: [{ key_id: a.id, label: "first", api_key: a.api_key, because: "rate_limited" }],
           started_at: at,
           duration_ms: 3,
           http_status: 200,
@@ -189,6 +192,22 @@ describe("GET /api/requests", () => {
       expect(await idsOf("session=filter&status=5xx")).toEqual([down]);
       expect(await idsOf("session=filter&status=2xx")).toEqual([cut, ok]);
       expect(await idsOf("session=filter&status=failed")).toEqual([down, cut, limited]);
+      expect(await idsOf("session=filter&status=succeeded")).toEqual([ok]);
+    }
+  });
+
+  it("finds those that a key failed, whether or not another one served them", async () => {
+    const sessionId = "failover";
+    const attempt = { why: "turn", passedOver: [], startedAt: bench.clock.now(), durationMs: 1 } as const;
+    const limited = { ...attempt, keyId: "key_a", status: 429, outcome: "rate_limited" };
+    const served = { ...attempt, keyId: "key_b", status: 200, outcome: "succeeded" };
+    record({ sessionId, keyId: "key_b", attempts: [served] });
+    const rescued = record({ sessionId, keyId: "key_b", attempts: [limited, served] });
+    const lost = record({ sessionId, status: 429, error: "pool_exhausted", attempts: [limited] });
+    for (const again of [false, true]) {
+      if (again) await bench.restart();
+
+      expect(await idsOf("session=failover&status=failover")).toEqual([lost, rescued]);
     }
   });
 

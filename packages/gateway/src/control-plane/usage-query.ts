@@ -10,24 +10,28 @@ const timeUnits: ReadonlySet<UsageGroupName> = new Set(["minute", "hour", "day"]
 
 /** What was asked for, with its defaults. @throws KeywheelError validation_failed */
 export function usageQueryOf(
-  { from: start, to: end, by = ["hour"] }: UsageRequest,
+  { from: start, to: end, by = ["hour"], key }: UsageRequest,
   now: number,
 ): Omit<UsageQuery, "limit"> & { readonly groups: readonly UsageGroupName[] } {
   // This very moment included.
   const to = end ?? now + 1;
-  const span = by.includes("minute") ? "minute" : "hour";
-  const spanMs = span === "minute" ? minuteMs : hourMs;
-  const from = start ?? to - (span === "minute" ? hourMs : by.includes("day") ? 30 * dayMs : dayMs);
+  const byMinute = by.includes("minute") || isRecent(start, by, now);
+  const spanMs = byMinute ? minuteMs : hourMs;
+  const from = start ?? to - (byMinute ? hourMs : by.includes("day") ? 30 * dayMs : dayMs);
   if (from >= to) throw refusal("from", "Expected `from` to be before `to`");
   if (to - from > longestRangeMs) throw refusal("from", "Expected `from` to be at most 400 days before `to`");
   if (by.filter((group) => timeUnits.has(group)).length > 1) {
     throw refusal("by", "Expected `by` to name one unit of time: minute, hour or day");
   }
-  if (span === "minute" && by.some((group) => group !== "minute" && group !== "provider")) {
-    throw refusal("by", "Expected `by` to be `minute`, alone or with `provider`: minutes tell nothing else apart");
-  }
+  const isFine = key !== undefined || by.some((group) => group !== "minute" && group !== "provider");
+  const span = byMinute ? (isFine ? "detail" : "minute") : "hour";
   const groups = by.map((group): UsageGroup => (group === "minute" || group === "hour" ? "time" : group));
   return { span, from: from - (from % spanMs), to, by: groups, groups: by };
+}
+
+/** Where no unit of time is asked for, sums of the last hours are those of minutes: the beginning is met more closely. */
+function isRecent(start: number | undefined, by: readonly UsageGroupName[], now: number): boolean {
+  return start !== undefined && now - start <= 2 * hourMs && !by.some((group) => timeUnits.has(group));
 }
 
 export function tooManyRows(limit: number): KeywheelError {

@@ -97,6 +97,7 @@ describe("GET /api/usage", () => {
           provider: "used",
           key_id: key.id,
           label: "team-a",
+          api_key: key.api_key,
           token_id: token,
           token_name: "laptop",
           model: "gpt",
@@ -114,7 +115,7 @@ describe("GET /api/usage", () => {
     await read();
     await bench.catalog.keys.remove(key.id);
 
-    expect((await read("by=key")).data).toEqual([{ key_id: key.id, label: "kept", ...counts }]);
+    expect((await read("by=key")).data).toEqual([{ key_id: key.id, label: "kept", api_key: null, ...counts }]);
     await bench.catalog.providers.remove(provider);
     expect((await read("by=label")).data).toEqual([{ label: "kept", ...counts }]);
     expect((await read("by=provider")).data).toMatchObject([{ provider_id: provider, provider: null }]);
@@ -147,9 +148,9 @@ describe("GET /api/usage", () => {
     const { data, total } = await read("by=key");
 
     expect(data).toEqual([
-      { key_id: null, label: "", ...nothing, requests: 1, errors: 1 },
-      { key_id: "key_a", label: "", ...nothing, failovers: 2 },
-      { key_id: "key_b", label: "", ...counts },
+      { key_id: null, label: "", api_key: null, ...nothing, requests: 1, errors: 1 },
+      { key_id: "key_a", label: "", api_key: null, ...nothing, failovers: 2 },
+      { key_id: "key_b", label: "", api_key: null, ...counts },
     ]);
     expect(total).toEqual({ ...counts, requests: 2, errors: 1, failovers: 2 });
     expect((await read("by=minute")).data).toMatchObject([{ requests: 2, errors: 1, failovers: 2 }]);
@@ -173,6 +174,38 @@ describe("GET /api/usage", () => {
     expect(data).toMatchObject([{ requests: 1 }, { requests: 1 }]);
     expect(Date.parse(data[1].at) - Date.parse(data[0].at)).toBe(60_000);
     expect(Date.parse(to) - Date.parse(from)).toBeLessThan(hourMs + 60_000);
+  });
+
+  it("tells keys, tokens and models apart by minute, too, for three hours", async () => {
+    const minute = bench.clock.now() - (bench.clock.now() % 60_000);
+    record("key_a", { model: "gpt" });
+    record("key_b", { model: "gpt" });
+    bench.clock.advance(60_000);
+    record("key_a", { model: "other-one" });
+
+    expect((await read("by=minute,key,model")).data).toMatchObject([
+      { at: new Date(minute).toISOString(), key_id: "key_a", model: "gpt", requests: 1, input_tokens: 10 },
+      { at: new Date(minute).toISOString(), key_id: "key_b", model: "gpt", requests: 1 },
+      { at: new Date(minute + 60_000).toISOString(), key_id: "key_a", model: "other-one", requests: 1 },
+    ]);
+    expect((await read("by=minute&key=key_b")).total.requests).toBe(1);
+    bench.clock.advance(3 * hourMs + 1);
+    await bench.activity.prune();
+    const from = new Date(minute).toISOString();
+    expect((await read(`by=minute,key&from=${from}`)).total.requests).toBe(0);
+    expect((await read(`by=minute,provider&from=${from}`)).total.requests).toBe(3);
+    expect((await read(`by=hour,key&from=${from}`)).total.requests).toBe(3);
+  });
+
+  it("meets the beginning by the minute where it is of late and no unit of time is asked for", async () => {
+    bench.clock.advance(30 * 60_000);
+    record("key_a");
+    bench.clock.advance(5 * 60_000);
+    record("key_a");
+    const from = new Date(bench.clock.now() - 60_000).toISOString();
+
+    expect((await read(`by=key&from=${from}`)).total.requests).toBe(1);
+    expect((await read(`by=hour,key&from=${from}`)).total.requests).toBe(2);
   });
 
   it("takes an hour whole that begins before `from`, and none that begins at `to`", async () => {
@@ -226,7 +259,6 @@ describe("GET /api/usage", () => {
     ["by=week", "by"],
     ["by=", "by"],
     ["by=hour,day", "by"],
-    ["by=minute,model", "by"],
     ["per=hour", "per"],
   ])("refuses ?%s", async (query, path) => {
     const { status, body } = await bench.call("GET", `/api/usage?${query}`);

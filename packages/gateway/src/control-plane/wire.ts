@@ -69,12 +69,18 @@ export function tokenToWire(record: TokenRecord): z.infer<typeof tokenSchema> {
   };
 }
 
-export function sessionToWire(session: SessionRecord): z.infer<typeof sessionSchema> {
+export function sessionToWire(
+  session: SessionRecord,
+  catalog: Pick<Catalog, "byId" | "labelOfKey" | "maskedOfKey">,
+): z.infer<typeof sessionSchema> {
   return {
     id: session.id,
     carrier: session.carrier,
     provider_id: session.providerId,
+    provider: catalog.byId(session.providerId)?.record.slug ?? null,
     key_id: session.keyId,
+    label: catalog.labelOfKey(session.keyId) ?? null,
+    api_key: catalog.maskedOfKey(session.keyId) ?? null,
     bound_at: toTime(session.boundAt),
     last_used_at: toTime(session.lastUsedAt),
     requests: session.requests,

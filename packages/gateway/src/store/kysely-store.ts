@@ -239,15 +239,16 @@ export class KyselyStore implements port.OpenedStore {
     }));
   }
 
-  async pruneUsage({ hours, minutes }: { readonly hours: number; readonly minutes: number }): Promise<number> {
+  async pruneUsage({ hours, minutes, details }: port.UsageLimits): Promise<number> {
     await this.#write((trx) => usage.deleteKeyTotalsBefore(trx, hours));
-    const ofHours = await this.#inParts(Infinity, (trx, limit) =>
-      usage.deleteUsageBefore(trx, { span: "hour", before: hours, limit }),
-    );
-    const ofMinutes = await this.#inParts(Infinity, (trx, limit) =>
-      usage.deleteUsageBefore(trx, { span: "minute", before: minutes, limit }),
-    );
-    return ofHours + ofMinutes;
+    const limits = { hour: hours, minute: minutes, detail: details } as const;
+    let gone = 0;
+    for (const span of ["hour", "minute", "detail"] as const) {
+      gone += await this.#inParts(Infinity, (trx, limit) =>
+        usage.deleteUsageBefore(trx, { span, before: limits[span], limit }),
+      );
+    }
+    return gone;
   }
 
   async getMeta(name: string): Promise<string | undefined> {

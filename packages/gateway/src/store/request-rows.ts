@@ -24,6 +24,7 @@ export async function saveRequests(trx: Transaction<Database>, requests: readonl
 export async function listRequests(db: Kysely<Database>, filter: RequestFilter): Promise<readonly StoredRequest[]> {
   const { keyId, limit } = filter;
   const query = narrowed(db.selectFrom("requests").selectAll("requests"), filter);
+  if (filter.failover === true) return await listFailovers(db, filter);
   if (keyId === undefined) return (await newest(query, limit)).map(toRequest);
   // Two short searches by index, not one through all rows.
   const served = await newest(query.where("requests.key_id", "=", keyId), limit);
@@ -40,6 +41,24 @@ export async function listRequests(db: Kysely<Database>, filter: RequestFilter):
     .map(toRequest);
 }
 
+/** By the tries, which are few, not by looking at every request. */
+async function listFailovers(db: Kysely<Database>, filter: RequestFilter): Promise<readonly StoredRequest[]> {
+  const { keyId, beforeSeq, limit } = filter;
+  let tries = db.selectFrom("request_tries").select("seq").distinct();
+  if (beforeSeq !== undefined) tries = tries.where("seq", "<", beforeSeq);
+  const seqs = (await newest(tries, mostTries)).map(({ seq }) => seq);
+  const ofKey = (query: Requests): Requests =>
+    keyId === undefined
+      ? query
+      : query.where((eb) =>
+          eb.or([
+            eb("requests.key_id", "=", keyId),
+            eb("requests.seq", "in", eb.selectFrom("request_tries").select("seq").where("key_id", "=", keyId)),
+          ]),
+        );
+  return (await readTried(db, seqs, filter, ofKey)).slice(0, limit).map(toRequest);
+}
+
 /** How many failovers of one key are looked through for those that a filter of something else leaves. */
 const mostTries = 10_000;
 
@@ -47,11 +66,12 @@ async function readTried(
   db: Kysely<Database>,
   seqs: readonly number[],
   filter: RequestFilter,
+  narrower: (query: Requests) => Requests = (query) => query,
 ): Promise<readonly Selectable<RequestTable>[]> {
   const rows: Selectable<RequestTable>[] = [];
   for (const chunk of chunksOf(seqs, 500)) {
     const query = db.selectFrom("requests").selectAll("requests").where("seq", "in", chunk);
-    rows.push(...(await newest(narrowed(query, filter), filter.limit)));
+    rows.push(...(await newest(narrower(narrowed(query, filter)), filter.limit)));
     if (rows.length >= filter.limit) break;
   }
   return rows;
@@ -62,7 +82,7 @@ function narrowed(all: Requests, { providerId, sessionId, status, failed, before
   if (providerId !== undefined) query = query.where("requests.provider_id", "=", providerId);
   if (sessionId !== undefined) query = query.where("requests.session_id", "=", sessionId);
   if (status !== undefined) query = query.where("status", ">=", status.from).where("status", "<=", status.to);
-  if (failed === true) query = query.where("failed", "=", 1);
+  if (failed !== undefined) query = query.where("failed", "=", failed ? 1 : 0);
   if (beforeSeq !== undefined) query = query.where("seq", "<", beforeSeq);
   return query;
 }

@@ -144,7 +144,7 @@ export interface RequestTryTable {
 
 /** Empty texts for what a sum is not told apart by. */
 export interface UsageTable {
-  readonly span: "hour" | "minute";
+  readonly span: "hour" | "minute" | "detail";
   /** Where the hour or minute begins. */
   readonly at: number;
   readonly provider_id: string;

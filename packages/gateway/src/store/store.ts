@@ -149,6 +149,8 @@ export interface RequestFilter {
   /** Inclusive. */
   readonly status?: { readonly from: number; readonly to: number };
   readonly failed?: boolean;
+  /** True: only those that a key failed, whether or not another one served them. */
+  readonly failover?: boolean;
   readonly beforeSeq?: number;
   /** From 1 up. */
   readonly limit: number;
@@ -168,7 +170,8 @@ export interface UsageCounts {
 
 /** What was used in an hour or a minute. Empty texts for what it is not told apart by. */
 export interface UsageSum extends UsageCounts {
-  readonly span: "hour" | "minute";
+  /** `detail`: minutes as hours are, told apart by everything; `minute`: by provider alone. */
+  readonly span: "hour" | "minute" | "detail";
   /** Where the hour or minute begins. */
   readonly at: number;
   readonly providerId: string;
@@ -192,6 +195,13 @@ export interface UsageQuery {
   readonly providerId?: string;
   readonly keyId?: string;
   readonly limit: number;
+}
+
+/** Until when sums are kept: instants. */
+export interface UsageLimits {
+  readonly hours: number;
+  readonly minutes: number;
+  readonly details: number;
 }
 
 /** What was asked of a key, ever. */
@@ -297,8 +307,8 @@ export interface Store {
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
   /** What the process that goes on from here has to know: the last `seq` given (0 if none was), totals of the keys there are. */
   loadActivity(): Promise<StoredActivity>;
-  /** Removes sums of older hours and minutes, and totals of keys that are gone since. In parts. */
-  pruneUsage(before: { readonly hours: number; readonly minutes: number }): Promise<number>;
+  /** Removes sums of older hours, minutes and details, and totals of keys that are gone since. In parts. */
+  pruneUsage(before: UsageLimits): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;
   setMeta(name: string, value: string | undefined): Promise<void>;

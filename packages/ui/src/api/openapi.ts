@@ -501,7 +501,13 @@ export type Session = {
   /** The header or body field that named it. */
   carrier: string;
   provider_id: string;
+  /** Its slug; null when it is gone. */
+  provider: string | null;
   key_id: string;
+  /** The key's label now; null when it is gone. */
+  label: string | null;
+  /** The key, masked; null when it is gone. */
+  api_key: string | null;
   bound_at: string;
   last_used_at: string;
   requests: number;
@@ -535,6 +541,8 @@ export type Request = {
   key_id: string | null;
   /** That key's label now. */
   label: string | null;
+  /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+  api_key: string | null;
   /** The attempts in plain words. */
   decision: string;
   attempts: Attempt[];
@@ -557,12 +565,16 @@ export type Attempt = {
   key_id: string;
   /** The key's label now; null when it is gone. */
   label: string | null;
+  /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+  api_key: string | null;
   /** Why this key: the request's session is bound to it, it served what the request continues, it holds an object that the request names, or it had its turn on the wheel. */
   why: "session" | "continuation" | "pin" | "turn";
   /** Keys that could not serve, and why; at most eight. */
   passed_over: {
     key_id: string;
     label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
     because: string;
   }[];
   started_at: string;
@@ -615,6 +627,8 @@ export type UsageRow = TokenCounts & {
   /** null for requests that no key served; `provider` for the provider-level key. */
   key_id?: string | null;
   label?: string;
+  /** With `key`: masked; null when it is gone. */
+  api_key?: string | null;
   /** null without a gateway token. */
   token_id?: string | null;
   /** null without one, or when it is gone. */
@@ -644,6 +658,20 @@ export type Notice = {
   message: string;
   /** What to do about it. */
   hint: string;
+  /** What `message` tells, for those who word it themselves. */
+  facts: {
+    /** Of the base URL. */
+    host?: string;
+    /** What the other side said. */
+    said?: string;
+    /** The first variable that is missing. */
+    variable?: string;
+    /** How many keys it is about. */
+    keys?: number;
+    resting?: number;
+    /** How many keys there are. */
+    total?: number;
+  };
   /** A call that offers itself as the remedy, such as enabling all refused keys again. */
   action: {
     method: "POST";
@@ -658,6 +686,15 @@ export type Notice = {
   count: number;
   /** When it was over; null while it holds. */
   resolved_at: string | null;
+};
+
+/** Fields beyond these depend on `type`. */
+export type RecentEvent = Event & {
+  /** Of the key, now; null without one, or when it is gone. */
+  label: string | null;
+  /** The key, masked; null without one, or when it is gone. */
+  api_key: string | null;
+  [name: string]: unknown;
 };
 
 /** Fields beyond these depend on `type`. */
@@ -924,12 +961,21 @@ export interface Operations {
       data: Notice[];
     };
   };
-  /** Dismiss a notice; if its cause lasts, it comes back */
+  /** Dismiss a notice, until it happens again or what it tells changes */
   "DELETE /api/notices/{id}": {
     params: { id: string };
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** What happened lately, newest first */
+  "GET /api/recent-events": {
+    params: undefined;
+    query: { limit?: number };
+    body: undefined;
+    answer: {
+      data: RecentEvent[];
+    };
   };
   /** What happens, as it happens (server-sent events) */
   "GET /api/events": {

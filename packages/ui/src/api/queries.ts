@@ -35,6 +35,81 @@ export function keysQuery(providerId: string) {
   });
 }
 
+export const tokensQuery = queryOptions({
+  queryKey: queryKeys.tokens,
+  queryFn: async ({ signal }) => (await call("GET /api/tokens", { signal })).data,
+});
+
+export const noticesQuery = queryOptions({
+  queryKey: queryKeys.notices,
+  queryFn: async ({ signal }) => (await call("GET /api/notices", { signal })).data,
+});
+
+/** What happened lately, newest first. */
+export const recentEventsQuery = queryOptions({
+  queryKey: queryKeys.recentEvents,
+  queryFn: async ({ signal }) => (await call("GET /api/recent-events", { query: { limit: 50 }, signal })).data,
+});
+
+export interface UsageQuery {
+  readonly by: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly provider?: string;
+  readonly key?: string;
+}
+
+/** Sums of what was used. */
+export function usageQuery(query: UsageQuery) {
+  return queryOptions({
+    queryKey: [...queryKeys.usage, query],
+    queryFn: ({ signal }) => call("GET /api/usage", { query, signal }),
+  });
+}
+
+/** Whether any request came in the last 30 days. Events do not make it out of date: it is dear to sum up so much. */
+export const wasUsedQuery = queryOptions({
+  queryKey: ["was-used"],
+  queryFn: async ({ signal }) => (await call("GET /api/usage", { query: { by: "day" }, signal })).data.length > 0,
+  staleTime: 60_000,
+});
+
+/** What requests are narrowed to. */
+export interface RequestFilter {
+  readonly provider?: string;
+  readonly key?: string;
+  readonly session?: string;
+  readonly status?: string;
+}
+
+/** How many of the newest are looked at with every change. */
+export const newestRequests = 100;
+
+/** The newest requests that fit. */
+export function requestsQuery(filter: RequestFilter) {
+  return queryOptions({
+    queryKey: [...queryKeys.requests, filter],
+    queryFn: ({ signal }) => call("GET /api/requests", { query: { ...filter, limit: newestRequests }, signal }),
+  });
+}
+
+export interface SessionFilter {
+  readonly provider?: string;
+  readonly key?: string;
+  readonly q?: string;
+}
+
+/** How many sessions come at a time. */
+export const sessionsAtOnce = 100;
+
+/** The sessions that were used last. */
+export function sessionsQuery(filter: SessionFilter) {
+  return queryOptions({
+    queryKey: [...queryKeys.sessions, filter],
+    queryFn: ({ signal }) => call("GET /api/sessions", { query: { ...filter, limit: sessionsAtOnce }, signal }),
+  });
+}
+
 /** The next turns of the wheel, as key ids. */
 export function previewQuery(providerId: string, n: number) {
   return queryOptions({

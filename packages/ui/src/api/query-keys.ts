@@ -12,5 +12,6 @@ export const queryKeys = {
   requests: ["requests"],
   usage: ["usage"],
   notices: ["notices"],
+  recentEvents: ["recent-events"],
   tokens: ["tokens"],
 } as const;

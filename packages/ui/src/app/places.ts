@@ -1,4 +1,4 @@
-import { IconServer2 } from "@tabler/icons-react";
+import { IconActivity, IconChartBar, IconLayoutDashboard, IconMessages, IconServer2 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ParseKeys } from "i18next";
 
@@ -13,5 +13,9 @@ interface Place {
 
 /** In the order in which the navigation shows them. A new page is named here and in `router.tsx`. */
 export const places = [
+  { path: "/", label: "overview.heading", icon: IconLayoutDashboard },
+  { path: "/activity", label: "activity.heading", icon: IconActivity },
+  { path: "/sessions", label: "sessions.heading", icon: IconMessages },
+  { path: "/usage", label: "usage.heading", icon: IconChartBar },
   { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
 ] as const satisfies readonly Place[];

@@ -12,7 +12,22 @@ const basename = "/ui";
 
 /** Pages behind the sign-in. Each is loaded when it is opened first. */
 const pages: RouteObject[] = [
-  { index: true, loader: () => redirect("/settings/providers") },
+  {
+    index: true,
+    lazy: async () => ({ Component: (await import("../pages/overview/overview-page.tsx")).OverviewPage }),
+  },
+  {
+    path: "activity",
+    lazy: async () => ({ Component: (await import("../pages/activity/activity-page.tsx")).ActivityPage }),
+  },
+  {
+    path: "sessions",
+    lazy: async () => ({ Component: (await import("../pages/sessions/sessions-page.tsx")).SessionsPage }),
+  },
+  {
+    path: "usage",
+    lazy: async () => ({ Component: (await import("../pages/usage/usage-page.tsx")).UsagePage }),
+  },
   { path: "settings", loader: () => redirect("/settings/providers") },
   {
     path: "settings/providers",

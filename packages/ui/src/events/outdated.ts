@@ -11,6 +11,20 @@ export interface Outdated {
 
 /** @see contract: the events of `/api/events` */
 export function outdatedBy(event: GatewayEvent): Outdated {
+  const { queries, keys } = changedBy(event);
+  const all = frequent.has(event.type) ? queries : [...queries, queryKeys.recentEvents];
+  return keys === undefined ? { queries: all } : { queries: all, keys };
+}
+
+/** Come with every request, and are not among those that can be read later. */
+const frequent: ReadonlySet<GatewayEvent["type"]> = new Set([
+  "attempt-ended",
+  "request-finished",
+  "binding-moved",
+  "pool-exhausted",
+]);
+
+function changedBy(event: GatewayEvent): Outdated {
   const { provider_id: provider = "" } = event;
   switch (event.type) {
     case "attempt-ended": {
@@ -38,7 +52,13 @@ export function outdatedBy(event: GatewayEvent): Outdated {
     case "key-deleted":
     case "key-order-changed":
       return {
-        queries: [queryKeys.keys(provider), queryKeys.preview(provider), queryKeys.status, queryKeys.sessions],
+        queries: [
+          queryKeys.keys(provider),
+          queryKeys.preview(provider),
+          queryKeys.status,
+          queryKeys.sessions,
+          queryKeys.requests,
+        ],
       };
     case "provider-created":
     case "provider-changed":

@@ -68,8 +68,19 @@ export class Refresher {
   #flush(): void {
     for (const [provider, ids] of this.#keys) this.#refreshKeys(provider, [...ids]);
     this.#keys.clear();
-    for (const query of this.#queries.values()) void this.#client.invalidateQueries({ queryKey: query });
+    const queries = [...this.#queries.values()];
     this.#queries.clear();
+    for (const query of queries) this.#refresh(query);
+  }
+
+  /** One that is being asked for is asked again when its answer is there: begun anew each time, a slow one never would be. */
+  #refresh(query: readonly string[]): void {
+    if (this.#client.isFetching({ queryKey: query }) === 0) {
+      void this.#client.invalidateQueries({ queryKey: query });
+      return;
+    }
+    this.#queries.set(query.join("/"), query);
+    this.#schedule();
   }
 
   #refreshKeys(provider: string, ids: readonly string[]): void {

@@ -15,6 +15,18 @@ export interface Format {
   /** Time left as a clock shows it: "0:47", "14:03", "1:02:09". Rounded up: it shows 0:00 only when it is over. */
   readonly clock: (ms: number) => string;
   readonly bytes: (count: number) => string;
+  /** "10:32:11", with the day before it unless it is today's. */
+  readonly time: (at: string) => string;
+  /** "10:32"; for the marks of an axis. @param at epoch ms */
+  readonly hourMinute: (at: number) => string;
+  /** "Jan 31"; for the marks of an axis. @param at epoch ms, the beginning of a day in UTC */
+  readonly utcDay: (at: number) => string;
+  /** "Jan 31, 10:00"; for the marks of an axis. @param at epoch ms */
+  readonly dayHour: (at: number) => string;
+  /** How long an answer took: "234 ms", "1.2 s", "2 min 5 s". */
+  readonly latency: (ms: number) => string;
+  /** "1,204", "12.5K": where there is little room. */
+  readonly compact: (value: number) => string;
 }
 
 export function useFormat(): Format {
@@ -66,7 +78,41 @@ export function createFormat(language: string): Format {
     return list.format(parts);
   };
 
+  const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
+  const clockTime = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+  const hourMinute = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+  const utcDay = new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
+  const dayHour = new Intl.DateTimeFormat(language, {
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+  });
+  const dayAndTime = new Intl.DateTimeFormat(language, {
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+  const latencyIn = (unit: string, digits: number): Intl.NumberFormat =>
+    new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "narrow", maximumFractionDigits: digits });
+  const [milliseconds, seconds] = [latencyIn("millisecond", 0), latencyIn("second", 1)];
+
   return {
+    time: (at) => {
+      const date = new Date(at);
+      const isToday = date.toDateString() === new Date(serverNow()).toDateString();
+      return (isToday ? clockTime : dayAndTime).format(date);
+    },
+    hourMinute: (at) => hourMinute.format(at),
+    utcDay: (at) => utcDay.format(at),
+    dayHour: (at) => dayHour.format(at),
+    latency: (ms) => {
+      if (ms < 1_000) return milliseconds.format(ms);
+      return ms < 60_000 ? seconds.format(ms / 1_000) : duration(ms);
+    },
+    compact: (value) => (value < 10_000 ? number : compact).format(value),
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),
     dateTime: (at) => dateTime.format(new Date(at)),

@@ -5,7 +5,7 @@ import { type Notice, NoticeBook } from "../../activity/notice-book.ts";
 import { NoticeWatch, type WatchedProvider } from "../../activity/notice-watch.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
-import type { EventHub, GatewayEvent } from "../../control-plane/event-hub.ts";
+import { type EventHub, frequentEvents, type GatewayEvent } from "../../control-plane/event-hub.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenedStore } from "../../store/store.ts";
 
@@ -30,13 +30,10 @@ export interface ActivityRoom {
   readonly catalogEvent: (event: CatalogEvent) => void;
 }
 
-/** Come with every request: pages are told of so many in a second and no more. */
-const frequent: ReadonlySet<string> = new Set(["attempt-ended", "request-finished", "binding-moved", "pool-exhausted"]);
-
 export function openActivity({ clock, catalog, store, events, ...parts }: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
   const publish = (event: GatewayEvent): void => {
-    const skipped = frequent.has(event.type) ? gate.pass(event.type) : 0;
+    const skipped = frequentEvents.has(event.type) ? gate.pass(event.type) : 0;
     if (skipped !== undefined) events.publish(skipped === 0 ? event : { ...event, skipped });
   };
   const kept = new Activity({ ...parts, store, clock, labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "" });
@@ -93,7 +90,10 @@ function watched(entry: Provider): WatchedProvider {
     name,
     baseUrl,
     get unresolved() {
-      return entry.cells().flatMap(({ unresolved }) => (unresolved === undefined ? [] : [unresolved.message]));
+      return entry.cells().flatMap(({ unresolved, record: { secret } }) => {
+        if (unresolved === undefined) return [];
+        return [{ why: unresolved.message, variable: secret.kind === "reference" ? secret.name : undefined }];
+      });
     },
     get refused() {
       return entry.cells().filter(({ record }) => !record.enabled && isRefused(record.disabledReason)).length;

@@ -24,7 +24,7 @@ const routes = {
     method: "delete",
     path: "/api/notices/{id}",
     tags: ["activity"],
-    summary: "Dismiss a notice; if its cause lasts, it comes back",
+    summary: "Dismiss a notice, until it happens again or what it tells changes",
     security,
     request: { params: z.object({ id: z.string() }) },
     responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404) },
@@ -43,13 +43,14 @@ export function addNoticeRoutes(app: ControlApp, { notices }: ControlPlaneDeps):
 }
 
 function noticeToWire(notice: Notice): z.infer<typeof noticeSchema> {
-  const { id, code, providerId, message, hint, action, at, lastAt, count, resolvedAt } = notice;
+  const { id, code, providerId, message, hint, facts, action, at, lastAt, count, resolvedAt } = notice;
   return {
     id,
     code,
     provider_id: providerId ?? null,
     message,
     hint,
+    facts: { ...facts },
     action: action === undefined ? null : { method: action.method, path: action.path, body: { ...action.body } },
     at: toTime(at),
     last_at: toTime(lastAt),

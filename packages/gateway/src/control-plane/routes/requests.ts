@@ -63,8 +63,9 @@ export function providerIdOf(catalog: ControlPlaneDeps["catalog"], idOrSlug: str
   return idOrSlug.startsWith("prv_") ? idOrSlug : catalog.providers.get(idOrSlug).record.id;
 }
 
-function ofStatus(status: string): Pick<RequestFilter, "status" | "failed"> {
-  if (status === "failed") return { failed: true };
+function ofStatus(status: string): Pick<RequestFilter, "status" | "failed" | "failover"> {
+  if (status === "failed" || status === "succeeded") return { failed: status === "failed" };
+  if (status === "failover") return { failover: true };
   const from = Number(status.replace("xx", "00"));
   return { status: { from, to: status.endsWith("xx") ? from + 99 : from } };
 }

@@ -42,7 +42,7 @@ export function addSessionRoutes(app: ControlApp, { catalog, store, flushSession
       ...(q === undefined || q === "" ? {} : { search: q }),
       ...(cursor === undefined || cursor === "" ? {} : { cursor }),
     });
-    return c.json({ data: sessions.map(sessionToWire), next_cursor: next ?? null }, 200);
+    return c.json({ data: sessions.map((session) => sessionToWire(session, catalog)), next_cursor: next ?? null }, 200);
   });
   app.openapi(routes.end, async (c) => {
     const { id } = c.req.valid("param");

@@ -58,7 +58,11 @@ function fieldsOf(sum: UsageSum, group: UsageGroupName, catalog: Catalog): Parti
     case "provider":
       return { provider_id: sum.providerId, provider: catalog.byId(sum.providerId)?.record.slug ?? null };
     case "key":
-      return { key_id: orNull(sum.keyId), label: catalog.labelOfKey(sum.keyId) ?? sum.label };
+      return {
+        key_id: orNull(sum.keyId),
+        label: catalog.labelOfKey(sum.keyId) ?? sum.label,
+        api_key: catalog.maskedOfKey(sum.keyId) ?? null,
+      };
     case "label":
       return { label: sum.label };
     case "token":

@@ -1,10 +1,28 @@
+import { activity } from "./activity.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
+import { outcomes } from "./outcomes.ts";
+import { overview } from "./overview.ts";
 import { provider } from "./provider.ts";
 import { providers } from "./providers.ts";
+import { sessions } from "./sessions.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
+import { usage } from "./usage.ts";
 
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
-export const en = { common, errors, keys, provider, providers, shell, signIn } as const;
+export const en = {
+  activity,
+  common,
+  errors,
+  keys,
+  outcomes,
+  overview,
+  provider,
+  providers,
+  sessions,
+  shell,
+  signIn,
+  usage,
+} as const;

@@ -1,10 +1,28 @@
 import type { Catalogue } from "../catalogue.ts";
+import { activity } from "./activity.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
+import { outcomes } from "./outcomes.ts";
+import { overview } from "./overview.ts";
 import { provider } from "./provider.ts";
 import { providers } from "./providers.ts";
+import { sessions } from "./sessions.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
+import { usage } from "./usage.ts";
 
-export const ko: Catalogue = { common, errors, keys, provider, providers, shell, signIn };
+export const ko: Catalogue = {
+  activity,
+  common,
+  errors,
+  keys,
+  outcomes,
+  overview,
+  provider,
+  providers,
+  sessions,
+  shell,
+  signIn,
+  usage,
+};

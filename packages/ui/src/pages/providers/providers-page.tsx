@@ -7,6 +7,7 @@ import type { Provider } from "../../api/openapi.ts";
 import { providersQuery, statusQuery } from "../../api/queries.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { Page } from "../../parts/page.tsx";
+import { useRefreshAtCooldownsEnd } from "../../parts/use-refresh-at-cooldowns-end.ts";
 import { AddProviderDialog, type Chosen } from "./add-provider-dialog.tsx";
 import { PresetPicker } from "./preset-picker.tsx";
 import { ProviderRow } from "./provider-row.tsx";
@@ -56,6 +57,7 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
   const { t } = useTranslation();
   const [search, setSearch] = useState("");
   const { data: status } = useQuery(statusQuery);
+  useRefreshAtCooldownsEnd(status);
   const wanted = search.trim().toLowerCase();
   const found = providers.filter(({ name, slug, base_url }) =>
     `${name} ${slug} ${base_url}`.toLowerCase().includes(wanted),

@@ -1,0 +1,18 @@
+import type { TFunction } from "i18next";
+
+export interface NamedKey {
+  readonly key_id?: string | null | undefined;
+  readonly label?: string | null | undefined;
+  readonly api_key?: string | null | undefined;
+}
+
+/** Stands for the provider-level key where a key's id is told. */
+const ownKeyId = "provider";
+
+/** What a key is called in what happened: its label, else its mask. Empty where no key is told. */
+export function keyNameOf({ key_id: id, label, api_key: masked }: NamedKey, t: TFunction): string {
+  if (id === ownKeyId) return t("activity.ownKey");
+  if (label !== undefined && label !== null && label !== "") return label;
+  if (masked !== undefined && masked !== null) return masked;
+  return id === null || id === undefined ? "" : t("activity.keyGone");
+}
