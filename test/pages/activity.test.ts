@@ -81,6 +81,7 @@ describe("a request", () => {
         again: "The next key on the wheel that could serve.",
         passed: "B – disabled by hand",
         client: "Status 200 after",
+        said: "The provider said: “Rate limit reached",
       },
     },
     {
@@ -92,6 +93,7 @@ describe("a request", () => {
         again: "휠에서 다음으로 사용할 수 있는 키였습니다.",
         passed: "B – 직접 비활성화함",
         client: "상태 코드 200(으)로 응답했습니다.",
+        said: "제공업체 응답: “Rate limit reached",
       },
     },
   ] as const)("says why it went where it went, in $language", async ({ language, words }) => {
@@ -109,6 +111,7 @@ describe("a request", () => {
       await detail.getByText(text).first().waitFor();
     }
     await detail.getByText(words.passed).waitFor();
+    await detail.getByText(words.said).waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Escape");
     await detail.waitFor({ state: "detached" });

@@ -14,8 +14,8 @@ export interface Demo extends AsyncDisposable {
 /** A gateway as it looks after an hour of work in a small team: some keys rest, one was refused. */
 export async function runDemo(): Promise<Demo> {
   const gateway = await runGateway({ env: { TEAM_KEY: "sk-test-demo-env-0123456789abcdef" } });
-  const openAiKeys = ["ada", "grace", "edsger", "barbara"].map((name) => `sk-test-demo-${name}-0123456789abcdef`);
-  const anthropicKeys = ["research", "product"].map((name) => `sk-ant-test-demo-${name}-0123456789`);
+  const openAiKeys = ["ada", "grace", "edsger", "barbara"].map((name) => `sk-test-demo-0123456789-${name}`);
+  const anthropicKeys = ["research", "product"].map((name) => `sk-ant-test-demo-0123456789-${name}`);
   const openAi = await startScriptedProvider({
     kind: "openai",
     keys: [...openAiKeys, "sk-test-demo-env-0123456789abcdef"],
@@ -73,8 +73,8 @@ async function work(
   };
   const messages = [{ role: "user", content: "How does a wheel of keys turn?" }];
   for (let round = 0; round < 60; round++) {
-    if (round === 22) openAi.forKey("sk-test-demo-grace-0123456789abcdef").next(limited);
-    if (round === 37) openAi.forKey("sk-test-demo-barbara-0123456789abcdef").always(refused);
+    if (round === 22) openAi.forKey("sk-test-demo-0123456789-grace").next(limited);
+    if (round === 37) openAi.forKey("sk-test-demo-0123456789-barbara").always(refused);
     if (round === 44)
       anthropic
         .on()

@@ -168,6 +168,11 @@ function AttemptStory({ attempt, place, next }: AttemptStoryProps): ReactNode {
         {next !== undefined &&
           ` ${next.key_id === attempt.key_id ? t("activity.sameKeyAgain") : t("activity.nextAsked")}`}
       </Text>
+      {attempt.message !== null && attempt.http_status !== null && (
+        <Text size="sm" c="dimmed" className={classes.value}>
+          {t("keys.reasonSaid", { message: attempt.message })}
+        </Text>
+      )}
       <Text size="xs" c="dimmed">
         {t("activity.attemptTook", { duration: format.latency(attempt.duration_ms) })}
       </Text>
