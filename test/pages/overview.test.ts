@@ -171,10 +171,13 @@ describe("notices", () => {
     await expectAccessible(page);
 
     await alert.getByRole("button", { name: /^Dismiss/ }).click();
-    await page.getByText("Everything is in order").waitFor();
+    await alert.waitFor({ state: "detached" });
 
     await page.reload();
-    await page.getByText("Everything is in order").waitFor();
+    await page.getByRole("heading", { name: "Pools" }).waitFor();
+    expect(await alert.count()).toBe(0);
+    // It is not: the key is still out.
+    expect(await page.getByText("Everything is in order").count()).toBe(0);
   });
 });
 

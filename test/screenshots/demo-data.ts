@@ -67,8 +67,9 @@ async function work(
     type: "invalid_request_error",
     code: "invalid_api_key",
   });
+  const version = { "anthropic-version": "2023-06-01" };
   const ask = async (path: string, body: object, session: string): Promise<void> => {
-    const headers = { "content-type": "application/json", "x-keywheel-session": session };
+    const headers = { "content-type": "application/json", "x-keywheel-session": session, ...version };
     await (await fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })).arrayBuffer();
   };
   const messages = [{ role: "user", content: "How does a wheel of keys turn?" }];

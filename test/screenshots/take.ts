@@ -58,7 +58,7 @@ function allPictures(): Picture[] {
           language,
           scheme,
           width,
-          height: 900,
+          height: 1_100,
         })),
       ),
     ),
@@ -71,7 +71,7 @@ async function take(
   token: string,
   picture: Picture,
   folder: string,
-  isWhole: boolean,
+  scale: number,
 ): Promise<void> {
   const { name, path, language, scheme, width, height } = picture;
   const context = await browser.newContext({
@@ -80,7 +80,7 @@ async function take(
     locale: language === "ko" ? "ko-KR" : "en-US",
     reducedMotion: "reduce",
     viewport: { width, height },
-    deviceScaleFactor: isWhole ? 1 : 1.5,
+    deviceScaleFactor: scale,
   });
   const page = await context.newPage();
   await page.request.post("/api/sign-in", { data: { token } });
@@ -88,7 +88,7 @@ async function take(
   await page.getByRole("heading").first().waitFor();
   // What is loaded behind the page's own frame: charts, tables.
   await page.waitForTimeout(1_500);
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
   await context.close();
 }
 
@@ -103,7 +103,7 @@ try {
   await using demo = await runDemo();
   const { url, adminToken } = demo.gateway;
   for (const picture of given === undefined ? picturesForReadme() : allPictures()) {
-    await take(browser, url, adminToken, picture, folder, given !== undefined);
+    await take(browser, url, adminToken, picture, folder, given === undefined ? 1.5 : 1);
     say(`${picture.name}.png`);
   }
 } finally {

@@ -30,6 +30,9 @@ export function Notices({ providers, status }: NoticesProps): ReactNode {
     .sort((one, other) => Number(grave.has(other.code)) - Number(grave.has(one.code)));
   if (holding === undefined || providers.length + holding.length === 0) return null;
   if (holding.length === 0) {
+    // The pools tell of a key that is out; it may be meant to be, but it is no time to say that all is well.
+    const { disabled, unresolved } = status.counts.keys;
+    if (disabled + unresolved > 0) return null;
     return (
       <Group gap={6} wrap="nowrap" className={tones.good}>
         <IconCircleCheck size={18} />
