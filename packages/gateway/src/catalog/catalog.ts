@@ -52,6 +52,7 @@ export class Catalog implements CatalogView {
   readonly tokens: TokenBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
+  #requiresToken = false;
 
   /**
    * Takes up what was stored: providers, keys, their healths, the bindings of sessions. Before the first request.
@@ -87,9 +88,11 @@ export class Catalog implements CatalogView {
     return this.#core.ownerOf(keyId)?.labelOf(keyId);
   }
 
+  /** Once it does, it does: revoking the last token of a gateway that others reach must not let everybody in. */
   get requiresToken(): boolean {
     const { requireToken, boundToLoopback } = this.#core.deps;
-    return requireToken || (!boundToLoopback && this.tokens.count > 0);
+    this.#requiresToken ||= requireToken || (!boundToLoopback && this.tokens.count > 0);
+    return this.#requiresToken;
   }
 
   findToken(text: string): TokenRecord | undefined {
