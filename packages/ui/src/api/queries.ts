@@ -26,6 +26,12 @@ export function providerQuery(idOrSlug: string) {
   });
 }
 
+/** The gateway tokens in order of creation. */
+export const tokensQuery = queryOptions({
+  queryKey: queryKeys.tokens,
+  queryFn: async ({ signal }) => (await call("GET /api/tokens", { signal })).data,
+});
+
 /** The keys of a provider in wheel order. @param providerId its id: events that change the keys carry ids */
 export function keysQuery(providerId: string) {
   return queryOptions({

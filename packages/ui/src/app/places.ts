@@ -1,4 +1,4 @@
-import { IconServer2 } from "@tabler/icons-react";
+import { IconServer2, IconTicket } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ParseKeys } from "i18next";
 
@@ -14,4 +14,5 @@ interface Place {
 /** In the order in which the navigation shows them. A new page is named here and in `router.tsx`. */
 export const places = [
   { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
+  { path: "/settings/tokens", label: "tokens.heading", icon: IconTicket, isSetting: true },
 ] as const satisfies readonly Place[];

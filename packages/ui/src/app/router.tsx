@@ -22,6 +22,10 @@ const pages: RouteObject[] = [
     path: "settings/providers/:slug",
     lazy: async () => ({ Component: (await import("../pages/provider/provider-page.tsx")).ProviderPage }),
   },
+  {
+    path: "settings/tokens",
+    lazy: async () => ({ Component: (await import("../pages/tokens/tokens-page.tsx")).TokensPage }),
+  },
   { path: "*", Component: NotFoundPage },
 ];
 

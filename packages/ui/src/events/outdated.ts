@@ -21,7 +21,7 @@ export function outdatedBy(event: GatewayEvent): Outdated {
       };
     }
     case "request-finished":
-      return { queries: [queryKeys.requests, queryKeys.usage] };
+      return { queries: [queryKeys.requests, queryKeys.usage, queryKeys.tokens] };
     case "key-cooled":
     case "key-disabled":
     case "key-recovered":

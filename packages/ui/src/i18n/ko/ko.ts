@@ -6,5 +6,6 @@ import { provider } from "./provider.ts";
 import { providers } from "./providers.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
+import { tokens } from "./tokens.ts";
 
-export const ko: Catalogue = { common, errors, keys, provider, providers, shell, signIn };
+export const ko: Catalogue = { common, errors, keys, provider, providers, shell, signIn, tokens };
