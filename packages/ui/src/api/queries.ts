@@ -41,6 +41,14 @@ export function keysQuery(providerId: string) {
   });
 }
 
+/** One key, for those who meet its id alone. */
+export function keyQuery(id: string) {
+  return queryOptions({
+    queryKey: queryKeys.key(id),
+    queryFn: ({ signal }) => call("GET /api/keys/{id}", { params: { id }, signal }),
+  });
+}
+
 /** The next turns of the wheel, as key ids. */
 export function previewQuery(providerId: string, n: number) {
   return queryOptions({

@@ -1,4 +1,4 @@
-import { IconServer2, IconTicket } from "@tabler/icons-react";
+import { IconMessages, IconServer2, IconTicket } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ParseKeys } from "i18next";
 
@@ -13,6 +13,7 @@ interface Place {
 
 /** In the order in which the navigation shows them. A new page is named here and in `router.tsx`. */
 export const places = [
+  { path: "/chat", label: "chat.heading", icon: IconMessages },
   { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
   { path: "/settings/tokens", label: "tokens.heading", icon: IconTicket, isSetting: true },
 ] as const satisfies readonly Place[];

@@ -23,6 +23,10 @@ const pages: RouteObject[] = [
     lazy: async () => ({ Component: (await import("../pages/provider/provider-page.tsx")).ProviderPage }),
   },
   {
+    path: "chat/:id?",
+    lazy: async () => ({ Component: (await import("../pages/chat/chat-page.tsx")).ChatPage }),
+  },
+  {
     path: "settings/tokens",
     lazy: async () => ({ Component: (await import("../pages/tokens/tokens-page.tsx")).TokensPage }),
   },

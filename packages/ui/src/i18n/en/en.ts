@@ -1,3 +1,4 @@
+import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
@@ -8,4 +9,4 @@ import { signIn } from "./sign-in.ts";
 import { tokens } from "./tokens.ts";
 
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
-export const en = { common, errors, keys, provider, providers, shell, signIn, tokens } as const;
+export const en = { chat, common, errors, keys, provider, providers, shell, signIn, tokens } as const;

@@ -1,4 +1,5 @@
 import type { Catalogue } from "../catalogue.ts";
+import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
@@ -8,4 +9,4 @@ import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
 import { tokens } from "./tokens.ts";
 
-export const ko: Catalogue = { common, errors, keys, provider, providers, shell, signIn, tokens };
+export const ko: Catalogue = { chat, common, errors, keys, provider, providers, shell, signIn, tokens };
