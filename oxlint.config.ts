@@ -76,7 +76,7 @@ export const rooms: readonly Room[] = [
       "react-markdown",
       "remark-gfm",
       "idb",
-      "eventsource-parser/stream",
+      "eventsource-parser",
       "react-i18next",
       "react-router",
       "react-router/dom",

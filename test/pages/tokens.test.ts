@@ -150,6 +150,7 @@ it("shows within a second what another program created", async () => {
   await gateway.api("POST", "/tokens", { name: "from elsewhere" });
 
   await session.page.getByText("from elsewhere").waitFor({ timeout: 1_000 });
+  expect(await session.page.getByText("No tokens yet").count()).toBe(0);
 });
 
 it("leads to how a client is connected", async () => {
@@ -157,6 +158,7 @@ it("leads to how a client is connected", async () => {
   await session.page.getByRole("link", { name: "Connect a client" }).click();
 
   await session.page.waitForURL(/\/ui\/settings\/providers/);
+  expect(await session.page.getByRole("heading", { level: 1 }).textContent()).not.toBe("Access Tokens");
 });
 
 it.each([

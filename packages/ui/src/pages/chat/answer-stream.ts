@@ -1,4 +1,4 @@
-import { EventSourceParserStream } from "eventsource-parser/stream";
+import { createParser } from "eventsource-parser";
 import type { Provider } from "../../api/openapi.ts";
 import { noteServerTime } from "../../api/server-time.ts";
 import { errorOf, type TurnError } from "./chat-error.ts";
@@ -94,13 +94,23 @@ function headOf({ headers }: Response): AnswerHead {
   return { attempts: Number(headers.get("x-keywheel-attempts") ?? 1), ...(keyId === null ? {} : { keyId }) };
 }
 
+/** Not piped: where the connection breaks, pipes throw away what they still hold. */
 async function readStream({ body }: Response, { kind }: Provider, take: (piece: Piece) => void): Promise<void> {
   if (body === null) return;
-  const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
-  for (;;) {
-    const { done, value } = await events.read();
-    if (done) return;
-    take(readEvent(kind, value.data));
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const parser = createParser({ onEvent: ({ data }) => take(readEvent(kind, data)) });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    // Of an answer that the provider itself broke off, nothing more is wanted.
+    reader.cancel().catch(() => {
+      // It has failed already, and the error is told.
+    });
   }
 }
 

@@ -6,7 +6,7 @@ import { AnswerError, streamAnswer } from "./answer-stream.ts";
 import type { TurnError } from "./chat-error.ts";
 import { type AnswerPatch, type AnswerTurn, type Chat, ChatStore, type Turn } from "./chat-store.ts";
 import type { Piece, Spoken } from "./dialects.ts";
-import { drafts, habits } from "./kept-words.ts";
+import { cutAnswers, drafts, habits } from "./kept-words.ts";
 import { randomName, Tabs } from "./tabs.ts";
 
 /** Between two writings of an answer that is coming: what a crash may cost. */
@@ -50,7 +50,7 @@ export class ChatRoom {
       stop: (chatId) => this.#live.get(chatId)?.abort.abort(),
     });
     window.addEventListener("pagehide", () => {
-      for (const live of this.#live.values()) void this.#write(live);
+      for (const { seq, patch } of this.#live.values()) cutAnswers.keep(seq, patch);
     });
   }
 
@@ -63,6 +63,11 @@ export class ChatRoom {
   readonly coming = (chatId: string): AnswerPatch | undefined => this.#live.get(chatId)?.patch;
 
   readonly isAnswering = (chatId: string): boolean => this.#live.has(chatId);
+
+  /** Whether an answer came to this tab, since it was loaded. */
+  received({ owner }: AnswerTurn): boolean {
+    return owner === this.#tabs.name;
+  }
 
   chats(): Promise<readonly Chat[]> {
     return this.#store.chats();
@@ -82,7 +87,8 @@ export class ChatRoom {
   async #giveUpOrphan({ chatId, seq, owner }: AnswerTurn): Promise<void> {
     if (await this.#tabs.isThere(owner)) return;
     const isStill = (turn: AnswerTurn): boolean => turn.state === "streaming" && turn.owner === owner;
-    if (await this.#store.patchAnswer(seq, { state: "broken" }, isStill)) await this.#announce(chatId);
+    const patch: AnswerPatch = { ...cutAnswers.take(seq), state: "broken" };
+    if (await this.#store.patchAnswer(seq, patch, isStill)) await this.#announce(chatId);
   }
 
   /** Begins a chat with its first question. @returns its id */
@@ -217,10 +223,14 @@ export class ChatRoom {
   }
 
   async #refresh(chatId: string): Promise<void> {
-    await Promise.all([
-      this.#client.invalidateQueries({ queryKey: chatKeys.list }),
-      this.#client.invalidateQueries({ queryKey: chatKeys.turns(chatId) }),
-    ]);
+    await Promise.all([this.#readAgain(chatKeys.list), this.#readAgain(chatKeys.turns(chatId))]);
+  }
+
+  async #readAgain(queryKey: readonly string[]): Promise<void> {
+    const isFirstLoad = this.#client.getQueryState(queryKey)?.dataUpdatedAt === 0;
+    await this.#client.invalidateQueries({ queryKey });
+    // A first load is not begun anew, and may have read what was there before.
+    if (isFirstLoad) await this.#client.invalidateQueries({ queryKey });
   }
 }
 

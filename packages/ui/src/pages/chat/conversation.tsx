@@ -90,6 +90,7 @@ export function Conversation({ room, chat, providers, deeds, listButton }: Conve
         </div>
       </header>
       <Log
+        room={room}
         turns={turns}
         providers={providers}
         isBusy={isBusy}
@@ -143,6 +144,7 @@ function withComing(turns: readonly Turn[], coming: AnswerPatch | undefined): re
 }
 
 interface LogProps {
+  readonly room: ChatRoom;
   readonly turns: readonly Turn[];
   readonly providers: readonly Provider[];
   readonly isBusy: boolean;
@@ -150,7 +152,7 @@ interface LogProps {
   readonly children: ReactNode;
 }
 
-function Log({ turns, providers, isBusy, onRetry, children }: LogProps): ReactNode {
+function Log({ room, turns, providers, isBusy, onRetry, children }: LogProps): ReactNode {
   const { t } = useTranslation();
   const { scroller, isAtEnd, toEnd, onScroll } = useStickToEnd(turns, turns.at(-1)?.seq);
   // The same function for as long as the page is there, so that turns that did not change are not drawn anew.
@@ -187,7 +189,7 @@ function Log({ turns, providers, isBusy, onRetry, children }: LogProps): ReactNo
           )}
         </div>
       </div>
-      <Announcer last={turns.at(-1)} />
+      <Announcer room={room} last={turns.at(-1)} />
       {!isAtEnd && (
         <ActionIcon
           variant="default"
@@ -204,13 +206,10 @@ function Log({ turns, providers, isBusy, onRetry, children }: LogProps): ReactNo
   );
 }
 
-/** Says how the answer stands that was asked for while the page was open. */
-function Announcer({ last }: { readonly last: Turn | undefined }): ReactNode {
+/** Says how the answer stands that this tab asked for. */
+function Announcer({ room, last }: { readonly room: ChatRoom; readonly last: Turn | undefined }): ReactNode {
   const { t } = useTranslation();
-  const state = last?.role === "assistant" ? last.state : undefined;
-  const [heardSeq, setHeardSeq] = useState<number>();
-  if (state === "streaming" && last?.seq !== heardSeq) setHeardSeq(last?.seq);
-  const isHeard = last?.seq === heardSeq;
+  const isOurs = last?.role === "assistant" && room.received(last);
   const text = {
     streaming: t("chat.answering"),
     done: t("chat.answered"),
@@ -218,7 +217,7 @@ function Announcer({ last }: { readonly last: Turn | undefined }): ReactNode {
     broken: t("chat.broken"),
     failed: t("chat.failed"),
   };
-  return <VisuallyHidden role="status">{state !== undefined && isHeard ? text[state] : ""}</VisuallyHidden>;
+  return <VisuallyHidden role="status">{isOurs ? text[last.state] : ""}</VisuallyHidden>;
 }
 
 function Greeting(): ReactNode {

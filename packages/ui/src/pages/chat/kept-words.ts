@@ -1,6 +1,9 @@
+import type { AnswerPatch } from "./chat-store.ts";
+
 /** What the page keeps of one person's ways, in local storage, which a reload in the same instant cannot outrun. */
 const draftPrefix = "keywheel-chat-draft-";
 const modelPrefix = "keywheel-chat-model-";
+const cutPrefix = "keywheel-chat-cut-";
 const providerName = "keywheel-chat-provider";
 
 /** What was typed and not sent yet, per chat. */
@@ -16,6 +19,19 @@ export const habits = {
   keep: (providerId: string, model: string): void => {
     keep(providerName, providerId);
     keep(modelPrefix + providerId, model);
+  },
+} as const;
+
+/**
+ * What had come of an answer when its page went away. The database is too slow for that moment: what is begun then is not
+ * ended.
+ */
+export const cutAnswers = {
+  keep: (seq: number, patch: AnswerPatch): void => keep(cutPrefix + seq, JSON.stringify(patch)),
+  take(seq: number): AnswerPatch {
+    const kept = read(cutPrefix + seq);
+    keep(cutPrefix + seq, "");
+    return kept === undefined ? {} : (JSON.parse(kept) as AnswerPatch);
   },
 } as const;
 
