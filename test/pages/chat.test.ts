@@ -53,6 +53,8 @@ describe("a conversation", () => {
     "with a provider of the kind %s streams, and shows the key that answered",
     async (kind) => {
       await using pool = await poolOf(gateway, { kind });
+      // Of this kind, the scripted provider only tells what came.
+      if (kind === "openai-compatible") pool.provider.on({ method: "POST" }).always(streamed("Hi ", "there"));
       await using session = await openSignedIn(browser, gateway, "/chat");
       const { page } = session;
       await address(page, pool.record.name, kind === "gemini" ? "gemini-test" : "test-model");
@@ -76,6 +78,19 @@ describe("a conversation", () => {
       }
     },
   );
+
+  it("takes an answer in one piece from a server that does not stream", async () => {
+    await using pool = await poolOf(gateway, { kind: "openai-compatible" });
+    const message = { role: "assistant", content: "In **one** piece" };
+    pool.provider.on({ method: "POST" }).next(reply.json(200, {}, { choices: [{ message, finish_reason: "length" }] }));
+    await using session = await openChat(browser, gateway, pool);
+
+    await say(session.page, "Hello");
+    const answer = await answered(session.page, 1);
+
+    await answer.getByText("In one piece").waitFor();
+    expect(await answer.textContent()).toContain("it reached the length that an answer may have");
+  });
 
   it("offers the models that the provider names, and remembers the choice", async () => {
     await using pool = await poolOf(gateway);
