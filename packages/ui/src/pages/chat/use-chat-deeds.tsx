@@ -36,7 +36,10 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
     remove: (one) => open({ kind: "remove", chat: one }),
     close: (one) =>
       void room.close(one.id).then(
-        () => notify.done(t("chat.closed"), t("chat.closedHint")),
+        () => {
+          // The chat that is shown says so itself, where the notice would lie.
+          if (one.id !== shownId) notify.done(t("chat.closed"), t("chat.closedHint"));
+        },
         (error: unknown) => notify.failed(t("chat.closeFailed"), error),
       ),
     reopen: (one) => void room.reopen(one.id).catch((error: unknown) => notify.failed(t("errors.failed"), error)),

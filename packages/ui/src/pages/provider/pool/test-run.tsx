@@ -11,7 +11,7 @@ import type { TestRun } from "./use-key-tests.ts";
 import classes from "./test-run.module.css";
 
 /** So many are named; all can be selected. */
-const mostNamed = 5;
+const mostNamed = 3;
 
 export interface TestRunPanelProps {
   readonly run: TestRun;
