@@ -22,6 +22,7 @@ export const chat = {
   conflictBusy: "This chat is just being answered, perhaps in another tab. Wait for it, or stop it, then send again.",
   conflictClosed: "This chat was closed in another tab. Open it again to go on.",
   conflictGone: "This chat was deleted in another tab. Copy what you typed into a new one.",
+  conflictMoved: "This chat has gone on in another tab, so that answer stays as it is.",
   copyAnswer: "Copy the answer",
   cutAtLength: "It ends here because it reached the length that an answer may have. Ask to go on.",
   deleteConfirm: "Delete “{{title}}”?",

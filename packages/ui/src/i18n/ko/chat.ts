@@ -23,6 +23,7 @@ export const chat: SectionOf<"chat"> = {
   conflictBusy: "다른 탭 등에서 이 채팅에 답변하는 중입니다. 끝나기를 기다리거나 중지한 뒤 다시 보내세요.",
   conflictClosed: "다른 탭에서 닫은 채팅입니다. 계속하려면 다시 여세요.",
   conflictGone: "다른 탭에서 삭제한 채팅입니다. 입력한 내용을 새 채팅에 복사하세요.",
+  conflictMoved: "다른 탭에서 대화가 이어져 이 답변은 그대로 둡니다.",
   copyAnswer: "답변 복사",
   cutAtLength: "답변의 최대 길이에 도달해 여기서 끝났습니다. 이어서 답변해 달라고 요청하세요.",
   deleteConfirm: "“{{title}}” 채팅을 삭제할까요?",

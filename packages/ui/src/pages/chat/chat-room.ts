@@ -11,8 +11,10 @@ import { randomName, Tabs } from "./tabs.ts";
 
 /** Between two writings of an answer that is coming: what a crash may cost. */
 const writeEveryMs = 300;
-/** Between two drawings of it. */
-const drawEveryMs = 40;
+/** Between two drawings of it, which take the longer, the longer it is. */
+function drawEveryMs({ text = "" }: AnswerPatch): number {
+  return Math.min(40 + text.length / 60, 400);
+}
 const longestTitle = 60;
 
 /** An answer that this tab receives. */
@@ -196,7 +198,7 @@ export class ChatRoom {
 
   #add(live: Live, patch: AnswerPatch): void {
     live.patch = { ...live.patch, ...patch };
-    this.#drawTimer ??= setTimeout(() => this.#draw(), drawEveryMs);
+    this.#drawTimer ??= setTimeout(() => this.#draw(), drawEveryMs(live.patch));
   }
 
   #draw(): void {

@@ -52,9 +52,9 @@ interface Schema extends DBSchema {
   turns: { key: number; value: Turn; indexes: { chatId: string } };
 }
 
-/** The chat is gone, closed, or just being answered, perhaps in another tab. */
+/** The chat is gone, closed, just being answered, or has moved on from the answer that was to be replaced: in another tab. */
 export class ChatConflict extends Error {
-  readonly reason: "gone" | "closed" | "busy";
+  readonly reason: "gone" | "closed" | "busy" | "moved";
   constructor(reason: ChatConflict["reason"]) {
     super(`The chat is ${reason}`);
     this.name = "ChatConflict";
@@ -146,7 +146,7 @@ export class ChatStore {
     const [chats, turns] = [transaction.objectStore("chats"), transaction.objectStore("turns")];
     const chat = await chats.get(chatId);
     const all = await turns.index("chatId").getAll(chatId);
-    const reason = conflictOf(chat, all);
+    const reason = conflictOf(chat, all, question);
     if (reason !== undefined || chat === undefined) {
       await transaction.done;
       throw new ChatConflict(reason ?? "gone");
@@ -157,8 +157,8 @@ export class ChatStore {
       const asked = { role: "user", chatId, at, text: question.text } as const;
       before = [...all, { ...asked, seq: await turns.add(asked as unknown as Turn) }];
     } else {
-      before = all.filter(({ seq }) => seq < question.retry);
-      for (const { seq } of all) if (seq >= question.retry) await turns.delete(seq);
+      before = all.slice(0, -1);
+      await turns.delete(question.retry);
     }
     const placed = { ...answer, role: "assistant", chatId, text: "", state: "streaming" } as const;
     const seq = await turns.add(placed as unknown as Turn);
@@ -182,8 +182,13 @@ export class ChatStore {
   }
 }
 
-function conflictOf(chat: Chat | undefined, turns: readonly Turn[]): ChatConflict["reason"] | undefined {
+function conflictOf(
+  chat: Chat | undefined,
+  turns: readonly Turn[],
+  question: object & { readonly retry?: number },
+): ChatConflict["reason"] | undefined {
   if (chat === undefined) return "gone";
   if (chat.closedAt !== undefined) return "closed";
-  return turns.some((turn) => turn.role === "assistant" && turn.state === "streaming") ? "busy" : undefined;
+  if (turns.some((turn) => turn.role === "assistant" && turn.state === "streaming")) return "busy";
+  return question.retry !== undefined && turns.at(-1)?.seq !== question.retry ? "moved" : undefined;
 }

@@ -133,7 +133,12 @@ function isStopKey({ key, target, currentTarget, nativeEvent }: KeyboardEvent<HT
 }
 
 function conflictText(reason: ChatConflict["reason"], t: TFunction): string {
-  return { busy: t("chat.conflictBusy"), closed: t("chat.conflictClosed"), gone: t("chat.conflictGone") }[reason];
+  return {
+    busy: t("chat.conflictBusy"),
+    closed: t("chat.conflictClosed"),
+    gone: t("chat.conflictGone"),
+    moved: t("chat.conflictMoved"),
+  }[reason];
 }
 
 /** The answer that this tab receives is newer than what is written down of it. */

@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, CopyButton, Group, Loader, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { IconCheck, IconCopy, IconKey, IconRefresh } from "@tabler/icons-react";
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useDeferredValue } from "react";
 import { useTranslation } from "react-i18next";
 import type { Provider } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
@@ -37,6 +37,8 @@ export const Answer = memo(function Answer({ turn, provider, onRetry }: AnswerPr
   const { t } = useTranslation();
   const { text, reasoning = "", state, error, seq } = turn;
   const isComing = state === "streaming";
+  // A long answer takes its time to be drawn, and typing goes before it.
+  const drawn = useDeferredValue(text);
   const retry = onRetry && (() => onRetry(turn));
   return (
     <article className={classes.answer}>
@@ -47,7 +49,7 @@ export const Answer = memo(function Answer({ turn, provider, onRetry }: AnswerPr
           <div className={classes.thoughts}>{reasoning}</div>
         </details>
       )}
-      {text !== "" && <Markdown text={text} scope={`turn-${seq}`} />}
+      {drawn !== "" && <Markdown text={drawn} scope={`turn-${seq}`} />}
       {isComing && (
         <Group gap={8} className={classes.coming}>
           <Loader type="dots" size={22} aria-hidden />
