@@ -53,6 +53,7 @@ export class Catalog implements CatalogView {
   readonly tokens: TokenBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
+  #requiresToken = false;
 
   /**
    * Takes up what was stored: providers, keys, their healths, the bindings of sessions. Before the first request.
@@ -94,9 +95,11 @@ export class Catalog implements CatalogView {
     return cell && showSecret(cell.record.secret);
   }
 
+  /** Once it does, it does: revoking the last token of a gateway that others reach must not let everybody in. */
   get requiresToken(): boolean {
     const { requireToken, boundToLoopback } = this.#core.deps;
-    return requireToken || (!boundToLoopback && this.tokens.count > 0);
+    this.#requiresToken ||= requireToken || (!boundToLoopback && this.tokens.count > 0);
+    return this.#requiresToken;
   }
 
   findToken(text: string): TokenRecord | undefined {

@@ -156,6 +156,15 @@ export class KeyBook {
     });
   }
 
+  /**
+   * The keys that a selection means.
+   *
+   * @throws KeywheelError unknown_provider, validation_failed
+   */
+  select(provider: string, selection: KeySelection): Promise<readonly string[]> {
+    return this.#select(this.#core.entry(provider), selection);
+  }
+
   async #select(entry: ProviderEntry, { ids, where }: KeySelection): Promise<readonly string[]> {
     if ((ids === undefined) === (where === undefined)) {
       throw refusal([{ path: "ids", message: "Expected either `ids` or `where`, to say which keys are meant" }]);

@@ -161,7 +161,7 @@ export const keyImportResultSchema = z
   })
   .openapi("KeyImportResult");
 
-export const bulkActions = ["enable", "disable", "delete", "reset"] as const;
+export const bulkActions = ["enable", "disable", "delete", "reset", "test"] as const;
 
 export const keyBulkSchema = z
   .strictObject(
@@ -182,10 +182,6 @@ export const keyBulkSchema = z
   )
   .openapi("KeyBulk", { example: { action: "enable", where: { reason: "authentication_failed" } } });
 
-export const keyBulkResultSchema = z
-  .object({ ids: z.array(z.string()).openapi({ description: "The keys that the action was applied to." }) })
-  .openapi("KeyBulkResult");
-
 export const keyTestResultSchema = z
   .object({
     ok: z.boolean().openapi({ description: "Whether the provider took the key." }),
@@ -198,3 +194,13 @@ export const keyTestResultSchema = z
   })
   .openapi("KeyTestResult");
 export type KeyTestResult = z.infer<typeof keyTestResultSchema>;
+
+export const keyBulkResultSchema = z
+  .object({
+    ids: z.array(z.string()).openapi({ description: "The keys that the action was applied to." }),
+    results: z
+      .array(keyTestResultSchema.extend({ id: z.string() }).openapi("KeyTestOfMany"))
+      .optional()
+      .openapi({ description: "Of `test`: what came of each key, in the order of `ids`." }),
+  })
+  .openapi("KeyBulkResult");

@@ -168,7 +168,7 @@ function isOwnHost(host: string, localAddress: string | undefined, { boundHost, 
 }
 
 /** Own is what is served under the very host that was asked for, by http, or by https before a proxy. */
-function isOwnOrigin(origin: string, host: string): boolean {
+export function isOwnOrigin(origin: string, host: string): boolean {
   const url = URL.parse(origin);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:") || url.origin !== origin) return false;
   return URL.parse(`${url.protocol}//${host}`)?.origin === origin;

@@ -317,6 +317,19 @@ describe("tokens", () => {
       await other.close();
     }
   });
+
+  // Whoever revoked the only token of a gateway on the network had opened it to everybody there.
+  it("stay required beyond loopback when the last one is revoked", async () => {
+    const other = await openControlBench({ catalog: { boundToLoopback: false } });
+    const { body } = await other.call("POST", "/api/tokens", { name: "x" });
+    expect(other.catalog.requiresToken).toBe(true);
+
+    await other.call("DELETE", `/api/tokens/${body.id}`);
+
+    expect(other.catalog.tokens.count).toBe(0);
+    expect(other.catalog.requiresToken).toBe(true);
+    await other.close();
+  });
 });
 
 describe("sessions", () => {

@@ -642,7 +642,28 @@ describe("many keys at once", () => {
     expect((await bench.call("GET", keys)).body.data.map((key: { id: string }) => key.id)).toEqual([b.id]);
   });
 
+  it("tests those that are meant, and changes nothing", async () => {
+    const [a, b, c] = [await bench.addKey("mine"), await bench.addKey("mine"), await bench.addKey("mine")];
+    await answer(429, b.id);
+    await bench.call("PATCH", `/api/keys/${c.id}`, { enabled: false });
+    const before = await everything();
+
+    const named = await bench.call("POST", `${keys}/bulk`, { action: "test", ids: [c.id, a.id] });
+    const resting = await bench.call("POST", `${keys}/bulk`, { action: "test", where: { status: "cooling_down" } });
+
+    const result = { ok: true, http_status: 200, code: "ok", message: null, duration_ms: 1 };
+    const results = [
+      { id: c.id, ...result },
+      { id: a.id, ...result },
+    ];
+    expect([named.status, named.body]).toEqual([200, { ids: [c.id, a.id], results }]);
+    expect(resting.body.ids).toEqual([b.id]);
+    expect(await everything()).toEqual(before);
+  });
+
   it.each([
+    [{ action: "test" }, "ids"],
+    [{ action: "test", ids: ["key_none"] }, "ids.0"],
     [{ action: "enable" }, "ids"],
     [{ action: "enable", ids: [], where: { status: "disabled" } }, "ids"],
     [{ action: "enable", where: {} }, "where"],

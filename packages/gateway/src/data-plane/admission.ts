@@ -47,7 +47,11 @@ export interface Admitted extends Passage {
 const forbiddenMethods = new Set(["CONNECT", "TRACE"]);
 
 /** Decides who asks for what, before a byte of the body is read. */
-export function admit(passage: Passage, catalog: CatalogView): Admitted | OwnError {
+export function admit(
+  passage: Passage,
+  catalog: CatalogView,
+  isOwnPage: (request: IncomingMessage) => boolean,
+): Admitted | OwnError {
   const { target, request, runtime } = passage;
   if (parseTarget(request.url ?? "") === undefined) {
     return {
@@ -62,7 +66,9 @@ export function admit(passage: Passage, catalog: CatalogView): Admitted | OwnErr
     return { code: "unknown_provider", message: `The provider "${shown(target.slug)}" is disabled.` };
   }
   const token = tokenOf(passage, runtime, catalog);
-  if (token === "refused") return { code: "unauthorized" };
+  if (token === "refused" || (token === undefined && catalog.requiresToken && !isOwnPage(request))) {
+    return { code: "unauthorized" };
+  }
   if (forbiddenMethods.has(request.method ?? "")) {
     return { code: "invalid_request", message: `The method ${request.method ?? ""} cannot be forwarded.` };
   }
@@ -71,7 +77,7 @@ export function admit(passage: Passage, catalog: CatalogView): Admitted | OwnErr
   return { ...passage, runtime, token, ...at };
 }
 
-/** The gateway token that the client showed; undefined where none is needed and none was shown. */
+/** The gateway token that the client showed; "refused" for one that is good for other providers only. */
 function tokenOf(
   { header, target }: Passage,
   runtime: ProviderRuntime,
@@ -83,7 +89,7 @@ function tokenOf(
     const isScopedHere = token.providerIds === null || token.providerIds.includes(runtime.record.id);
     return isScopedHere ? token : "refused";
   }
-  return catalog.requiresToken ? "refused" : undefined;
+  return undefined;
 }
 
 /** A piece of the caller's input in a message to him: short, and nothing that a terminal would act on. */

@@ -99,6 +99,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     upstream,
     clock,
     newId: () => "req_test",
+    isOwnPage: ({ headers }) => headers.cookie === "signed-in",
     redact: (text) => text,
     onAttempt: (_, __, attempt) => void attempts.push(attempt),
     onNotice: () => {},

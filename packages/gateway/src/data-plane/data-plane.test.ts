@@ -51,6 +51,46 @@ describe("a request", () => {
     expect(seen?.header("host")).toBe(new URL(bench.provider.origin).host);
   });
 
+  it("of our own pages needs no token, and its cookie goes no further", async () => {
+    const { provider, url } = await openDataPlane({ token: "kw_right" });
+    const send = async (headers: Record<string, string>): Promise<number> => {
+      const response = await fetch(`${url}/chat/completions`, { ...chat, headers: { ...chat.headers, ...headers } });
+      await response.text();
+      return response.status;
+    };
+
+    expect(await send({})).toBe(401);
+    expect(await send({ cookie: "somebody-else" })).toBe(401);
+    expect(await send({ cookie: "signed-in" })).toBe(200);
+    expect(provider.requests.map((request) => request.headerValues("cookie"))).toEqual([[]]);
+  });
+
+  // Anthropic refuses what has an origin, Ollama what has a foreign one: a refusal that would cost the key.
+  it("of our own pages arrives without what the browser says of the way here", async () => {
+    const { provider, url } = await openDataPlane();
+    const ofBrowser = {
+      origin: "http://127.0.0.1:8787",
+      referer: url,
+      "sec-fetch-site": "same-origin",
+      "sec-gpc": "1",
+    };
+    const headers = { ...chat.headers, ...ofBrowser, "x-stainless-lang": "js" };
+
+    await (
+      await fetch(`${url}/chat/completions`, { ...chat, headers: { ...headers, "x-keywheel-page": "chat" } })
+    ).text();
+    await (await fetch(`${url}/chat/completions`, { ...chat, headers })).text();
+
+    const [ours, others] = provider.requests;
+    const seen = (name: string): unknown[] => [ours?.header(name), others?.header(name)];
+    expect(seen("origin")).toEqual([undefined, "http://127.0.0.1:8787"]);
+    expect(seen("referer")).toEqual([undefined, url]);
+    expect(seen("sec-fetch-site")).toEqual([undefined, "same-origin"]);
+    expect(seen("sec-gpc")).toEqual([undefined, "1"]);
+    expect(seen("x-stainless-lang")).toEqual(["js", "js"]);
+    expect(ours?.headerValues("x-keywheel-page")).toEqual([]);
+  });
+
   it("without a user agent gets one of ours (case 21)", async () => {
     const bench = await openDataPlane();
     await readUntilClosed(await rawSocket(bench, "GET /llm/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"));
@@ -924,4 +964,23 @@ describe("a crowd at the end of a cooldown (case 75)", () => {
     expect(crowd.every((response) => response.status === 200)).toBe(true);
     expect(await failuresOf(bench)).toEqual([0]);
   });
+});
+
+it.each([
+  ["text/html", "sandbox"],
+  ["application/xhtml+xml", "sandbox"],
+  ["image/svg+xml; charset=utf-8", "sandbox"],
+  ["text/xml", "sandbox"],
+  [undefined, "sandbox"],
+  ["application/json", null],
+  ["text/event-stream", null],
+  ["image/png", null],
+])("an answer of type %s cannot run scripts under the operator's origin", async (type, policy) => {
+  const { provider, url } = await openDataPlane();
+  provider.on({}).next(reply.status(200, type === undefined ? {} : { "content-type": type }, "x"));
+
+  const response = await fetch(`${url}/models`);
+  await response.text();
+
+  expect(response.headers.get("content-security-policy")).toBe(policy);
 });

@@ -44,6 +44,8 @@ export interface DataPlaneDeps {
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** Whether a request without a gateway token comes from our own pages in a browser that is signed in. */
+  readonly isOwnPage: (request: IncomingMessage) => boolean;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
@@ -182,7 +184,7 @@ export class DataPlane {
   }
 
   async #serve(passage: Passage, expectsContinue: boolean): Promise<Result> {
-    const admitted = admit(passage, this.#deps.catalog);
+    const admitted = admit(passage, this.#deps.catalog, this.#deps.isOwnPage);
     if ("code" in admitted) return this.#answer(passage, admitted);
     const { runtime, token, ledger } = admitted;
     if (token !== undefined) ledger.tokenId = token.id;
@@ -408,8 +410,10 @@ function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">
 /** Headers that protect the way of an answer through this origin and through proxies in front of it. */
 function safeguards(answer: StreamedAnswer): string[] {
   const contentType = answer.header("content-type") ?? "";
-  // A page of the provider would run under this gateway's origin, where the operator is signed in.
-  if (/^(text\/html|application\/xhtml)/i.test(contentType)) return ["content-security-policy", "sandbox"];
+  // A page of the provider would run under this gateway's origin, where the operator is signed in. Drawings and other XML
+  // run scripts as well, and what is of no type may be taken for a page.
+  if (contentType.trim() === "" || /^(text\/html|[^;]*\bxml\b|image\/svg)/i.test(contentType))
+    return ["content-security-policy", "sandbox"];
   const isStream = /^text\/event-stream/i.test(contentType);
   return isStream && answer.header("x-accel-buffering") === undefined ? ["x-accel-buffering", "no"] : [];
 }

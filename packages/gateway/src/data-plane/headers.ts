@@ -40,6 +40,14 @@ const notForProviders = new Set([
 ]);
 const notForProvidersPrefixes = ["x-forwarded-", "cf-", "x-keywheel-"];
 
+/**
+ * What a browser adds to a call of our own pages. It is about the way from there to here; some providers would refuse a
+ * call for it, since it looks to them as if a page of somebody else's held the key.
+ */
+const ofOurPages = new Set(["origin", "referer", "priority", "dnt", "accept-language"]);
+const ofOurPagesPrefixes = ["sec-"];
+const ownPageHeader = "x-keywheel-page";
+
 /** What a provider sends about its own origin, which is not the origin that the client sees. */
 const notForClients = new Set([
   ...hopByHop,
@@ -59,7 +67,9 @@ const notForClientsPrefixes = ["access-control-", "x-keywheel-"];
  * @param raw flat name, value, name, value
  */
 export function requestHeaders(raw: readonly string[]): string[] {
-  return filterHeaders(raw, notForProviders, notForProvidersPrefixes);
+  const kept = filterHeaders(raw, notForProviders, notForProvidersPrefixes);
+  const isOfOurPages = raw.some((name, index) => index % 2 === 0 && name.toLowerCase() === ownPageHeader);
+  return isOfOurPages ? filterHeaders(kept, ofOurPages, ofOurPagesPrefixes) : kept;
 }
 
 /** The provider's headers that go on to the client. */

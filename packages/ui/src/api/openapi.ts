@@ -423,10 +423,26 @@ export type KeyOrder = {
 export type KeyBulkResult = {
   /** The keys that the action was applied to. */
   ids: string[];
+  /** Of `test`: what came of each key, in the order of `ids`. */
+  results?: KeyTestOfMany[];
+};
+
+export type KeyTestOfMany = KeyTestResult & {
+  id: string;
+};
+
+export type KeyTestResult = {
+  /** Whether the provider took the key. */
+  ok: boolean;
+  http_status: number | null;
+  /** What was recognised: `ok`, `authentication_failed`, `upstream_unreachable` … */
+  code: string;
+  message: string | null;
+  duration_ms: number;
 };
 
 export type KeyBulk = {
-  action: "enable" | "disable" | "delete" | "reset";
+  action: "enable" | "disable" | "delete" | "reset" | "test";
   ids?: string[];
   where?: {
     status?: "available" | "cooling_down" | "disabled" | "unresolved";
@@ -450,16 +466,6 @@ export type KeyPatch = {
   /** true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown. */
   enabled?: boolean;
   order?: number;
-};
-
-export type KeyTestResult = {
-  /** Whether the provider took the key. */
-  ok: boolean;
-  http_status: number | null;
-  /** What was recognised: `ok`, `authentication_failed`, `upstream_unreachable` … */
-  code: string;
-  message: string | null;
-  duration_ms: number;
 };
 
 export type Variable = {
@@ -836,7 +842,7 @@ export interface Operations {
       data: Key[];
     };
   };
-  /** Enable, disable, delete or reset many keys */
+  /** Enable, disable, delete, reset or test many keys */
   "POST /api/providers/{id}/keys/bulk": {
     params: { id: string };
     query: undefined;

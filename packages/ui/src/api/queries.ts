@@ -26,6 +26,12 @@ export function providerQuery(idOrSlug: string) {
   });
 }
 
+/** The gateway tokens in order of creation. */
+export const tokensQuery = queryOptions({
+  queryKey: queryKeys.tokens,
+  queryFn: async ({ signal }) => (await call("GET /api/tokens", { signal })).data,
+});
+
 /** The keys of a provider in wheel order. @param providerId its id: events that change the keys carry ids */
 export function keysQuery(providerId: string) {
   return queryOptions({
@@ -34,11 +40,6 @@ export function keysQuery(providerId: string) {
       (await call("GET /api/providers/{id}/keys", { params: { id: providerId }, signal })).data,
   });
 }
-
-export const tokensQuery = queryOptions({
-  queryKey: queryKeys.tokens,
-  queryFn: async ({ signal }) => (await call("GET /api/tokens", { signal })).data,
-});
 
 export const noticesQuery = queryOptions({
   queryKey: queryKeys.notices,
@@ -107,6 +108,14 @@ export function sessionsQuery(filter: SessionFilter) {
   return queryOptions({
     queryKey: [...queryKeys.sessions, filter],
     queryFn: ({ signal }) => call("GET /api/sessions", { query: { ...filter, limit: sessionsAtOnce }, signal }),
+  });
+}
+
+/** One key, for those who meet its id alone. */
+export function keyQuery(id: string) {
+  return queryOptions({
+    queryKey: queryKeys.key(id),
+    queryFn: ({ signal }) => call("GET /api/keys/{id}", { params: { id }, signal }),
   });
 }
 

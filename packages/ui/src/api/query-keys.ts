@@ -6,6 +6,7 @@ export const queryKeys = {
   provider: (id: string) => ["providers", id],
   /** @param provider its id, not its slug: events carry ids */
   keys: (provider: string) => ["keys", provider],
+  key: (id: string) => ["key", id],
   preview: (provider: string) => ["preview", provider],
   environment: (name: string) => ["environment", name],
   sessions: ["sessions"],

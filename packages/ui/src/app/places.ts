@@ -1,4 +1,12 @@
-import { IconActivity, IconChartBar, IconLayoutDashboard, IconMessages, IconServer2 } from "@tabler/icons-react";
+import {
+  IconActivity,
+  IconChartBar,
+  IconLayoutDashboard,
+  IconListDetails,
+  IconMessages,
+  IconServer2,
+  IconTicket,
+} from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ParseKeys } from "i18next";
 
@@ -15,7 +23,9 @@ interface Place {
 export const places = [
   { path: "/", label: "overview.heading", icon: IconLayoutDashboard },
   { path: "/activity", label: "activity.heading", icon: IconActivity },
-  { path: "/sessions", label: "sessions.heading", icon: IconMessages },
+  { path: "/sessions", label: "sessions.heading", icon: IconListDetails },
   { path: "/usage", label: "usage.heading", icon: IconChartBar },
+  { path: "/chat", label: "chat.heading", icon: IconMessages },
   { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
+  { path: "/settings/tokens", label: "tokens.heading", icon: IconTicket, isSetting: true },
 ] as const satisfies readonly Place[];

@@ -37,6 +37,14 @@ const pages: RouteObject[] = [
     path: "settings/providers/:slug",
     lazy: async () => ({ Component: (await import("../pages/provider/provider-page.tsx")).ProviderPage }),
   },
+  {
+    path: "chat/:id?",
+    lazy: async () => ({ Component: (await import("../pages/chat/chat-page.tsx")).ChatPage }),
+  },
+  {
+    path: "settings/tokens",
+    lazy: async () => ({ Component: (await import("../pages/tokens/tokens-page.tsx")).TokensPage }),
+  },
   { path: "*", Component: NotFoundPage },
 ];
 

@@ -35,7 +35,7 @@ function changedBy(event: GatewayEvent): Outdated {
       };
     }
     case "request-finished":
-      return { queries: [queryKeys.requests, queryKeys.usage] };
+      return { queries: [queryKeys.requests, queryKeys.usage, queryKeys.tokens] };
     case "key-cooled":
     case "key-disabled":
     case "key-recovered":

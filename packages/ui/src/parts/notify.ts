@@ -1,4 +1,5 @@
 import { notifications } from "@mantine/notifications";
+import { useTranslation } from "react-i18next";
 import { useErrorText } from "../api/error-text.ts";
 import { isSignedOut } from "../api/problem.ts";
 
@@ -11,12 +12,13 @@ interface Notify {
 /** Tells at the edge of the page what has no place of its own in it. */
 export function useNotify(): Notify {
   const errorText = useErrorText();
+  const { t } = useTranslation();
+  const common = { withBorder: true, closeButtonProps: { "aria-label": t("common.close") } };
   return {
-    done: (title, message) =>
-      void notifications.show({ color: "teal", title, message: message ?? "", withBorder: true }),
+    done: (title, message) => void notifications.show({ color: "teal", title, message: message ?? "", ...common }),
     failed: (title, error) => {
       if (isSignedOut(error)) return;
-      notifications.show({ color: "red", title, message: errorText(error), autoClose: 8_000, withBorder: true });
+      notifications.show({ color: "red", title, message: errorText(error), autoClose: 8_000, ...common });
     },
   };
 }

@@ -7,7 +7,7 @@ interface Words {
 }
 
 /** @see packages/pool/src/rules/recognised-answer.ts: what an answer can mean, and three more for those that never came */
-const words: Readonly<Record<string, Words>> = {
+const words = {
   succeeded: { label: "outcomes.succeeded", text: "outcomes.succeededText" },
   rate_limited: { label: "outcomes.rateLimited", text: "outcomes.rateLimitedText" },
   model_rate_limited: { label: "outcomes.modelRateLimited", text: "outcomes.modelRateLimitedText" },
@@ -32,21 +32,26 @@ const words: Readonly<Record<string, Words>> = {
   unreachable: { label: "outcomes.unreachable", text: "outcomes.unreachableText" },
   timeout: { label: "outcomes.timeout", text: "outcomes.timeoutText" },
   client_gone: { label: "outcomes.clientGone", text: "outcomes.clientGoneText" },
-};
+} as const satisfies Readonly<Record<string, Words>>;
+
+/** The gateway may know of more than these pages. */
+function lookUp<Table extends object>(table: Table, code: string): Table[keyof Table] | undefined {
+  return Object.hasOwn(table, code) ? table[code as keyof Table] : undefined;
+}
 
 /** What became of an attempt, in a word. */
 export function outcomeLabel(code: string, t: TFunction): string {
-  const known = words[code];
+  const known = lookUp(words, code);
   return known === undefined ? t("outcomes.unknown", { code }) : t(known.label);
 }
 
 /** The same in a sentence that says what followed for the key; empty for an outcome that is not known here. */
 export function outcomeText(code: string, t: TFunction): string {
-  const known = words[code];
+  const known = lookUp(words, code);
   return known === undefined ? "" : t(known.text);
 }
 
-const becauses: Readonly<Record<string, ParseKeys>> = {
+const becauses = {
   rate_limited: "outcomes.becauseRateLimited",
   overloaded: "outcomes.becauseOverloaded",
   quota_exhausted: "outcomes.becauseQuota",
@@ -56,15 +61,15 @@ const becauses: Readonly<Record<string, ParseKeys>> = {
   unresolved: "outcomes.becauseUnresolved",
   undecryptable: "outcomes.becauseUndecryptable",
   tried: "outcomes.becauseTried",
-};
+} as const satisfies Readonly<Record<string, ParseKeys>>;
 
 /** Why a key could not be chosen. */
 export function becauseText(code: string, t: TFunction): string {
-  const known = becauses[code];
+  const known = lookUp(becauses, code);
   return known === undefined ? t("outcomes.unknown", { code }) : t(known);
 }
 
-const errors: Readonly<Record<string, Words>> = {
+const errors = {
   pool_exhausted: { label: "activity.noneLeft", text: "outcomes.errorPoolExhausted" },
   no_usable_key: { label: "activity.noneLeft", text: "outcomes.errorNoUsableKey" },
   unauthorized: { label: "outcomes.errorUnauthorizedLabel", text: "outcomes.errorUnauthorized" },
@@ -73,16 +78,16 @@ const errors: Readonly<Record<string, Words>> = {
   upstream_timeout: { label: "outcomes.timeout", text: "outcomes.errorTimeout" },
   body_too_large: { label: "outcomes.errorBodyTooLargeLabel", text: "outcomes.errorBodyTooLarge" },
   invalid_request: { label: "outcomes.errorInvalidRequestLabel", text: "outcomes.errorInvalidRequest" },
-};
+} as const satisfies Readonly<Record<string, Words>>;
 
 /** An error of the gateway's own, in a word or two. */
 export function ownErrorLabel(code: string, t: TFunction): string {
-  const known = errors[code];
+  const known = lookUp(errors, code);
   return known === undefined ? code : t(known.label);
 }
 
 /** The same as the rest of a sentence. */
 export function ownErrorText(code: string, t: TFunction): string {
-  const known = errors[code];
+  const known = lookUp(errors, code);
   return known === undefined ? code : t(known.text);
 }

@@ -1,4 +1,5 @@
 import { isKeywheelError } from "@keywheel/pool";
+import { isOwnPage } from "../../control-plane/own-page.ts";
 import { DataPlane } from "../../data-plane/data-plane.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
@@ -21,7 +22,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
   readonly dataPlane: DataPlane;
   readonly metrics: Metrics;
 } {
-  const { activity, catalog, clock, events, store, tell } = core;
+  const { activity, auth, catalog, clock, events, store, tell } = core;
   const metrics: Metrics = new Metrics({
     version,
     slugOf: (id) => slugOf(catalog, id),
@@ -39,6 +40,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
     upstream,
     clock,
     newId: createRequestIds(clock.now()),
+    isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers),
     redact: redactor.redact,
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
     onNotice: (poolId, code, message) => {

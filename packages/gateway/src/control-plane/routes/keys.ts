@@ -14,6 +14,7 @@ import {
 import { integerQuery } from "../../contract/session.ts";
 import { listOf } from "../../contract/wire.ts";
 import { security } from "../security.ts";
+import { testMany } from "../key-tests.ts";
 import { guarded, problems, withBody } from "../problems.ts";
 import { keyToWire } from "../wire.ts";
 import { providerParams } from "./providers.ts";
@@ -71,8 +72,10 @@ const ofProvider = {
     method: "post",
     path: "/api/providers/{id}/keys/bulk",
     tags: ["keys"],
-    summary: "Enable, disable, delete or reset many keys",
-    description: "Either `ids` or `where`. All or none.",
+    summary: "Enable, disable, delete, reset or test many keys",
+    description:
+      "Either `ids` or `where`. All or none; but `test` changes nothing, tries a few keys at a time, and stops with the " +
+      "caller: who wants to see how far it is names some keys a call.",
     security,
     request: { params: providerParams, body: bodyOf(keyBulkSchema) },
     responses: {
@@ -173,7 +176,13 @@ export function addKeyRoutes(app: ControlApp, { catalog, testKey }: ControlPlane
       ...(ids === undefined ? {} : { ids }),
       ...(where === undefined ? {} : { where: definedOf(where) }),
     };
-    return c.json({ ids: [...(await keys.bulk(c.req.valid("param").id, action, selection))] }, 200);
+    const provider = c.req.valid("param").id;
+    if (action !== "test") return c.json({ ids: [...(await keys.bulk(provider, action, selection))] }, 200);
+    const { signal } = c.req.raw;
+    const meant = await keys.select(provider, selection);
+    const { id: providerId } = catalog.providers.get(provider).record;
+    const results = await testMany(meant, (id) => testKey(providerId, id, signal), signal);
+    return c.json({ ids: results.map(({ id }) => id), results }, 200);
   });
   app.openapi(ofProvider.preview, async (c) => {
     return c.json({ data: [...(await keys.preview(c.req.valid("param").id, c.req.valid("query").n))] }, 200);

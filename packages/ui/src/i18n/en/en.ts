@@ -1,4 +1,5 @@
 import { activity } from "./activity.ts";
+import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
@@ -9,11 +10,13 @@ import { providers } from "./providers.ts";
 import { sessions } from "./sessions.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
+import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
 
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
 export const en = {
   activity,
+  chat,
   common,
   errors,
   keys,
@@ -24,5 +27,6 @@ export const en = {
   sessions,
   shell,
   signIn,
+  tokens,
   usage,
 } as const;

@@ -1,5 +1,6 @@
 import type { Catalogue } from "../catalogue.ts";
 import { activity } from "./activity.ts";
+import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./keys.ts";
@@ -10,10 +11,12 @@ import { providers } from "./providers.ts";
 import { sessions } from "./sessions.ts";
 import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
+import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
 
 export const ko: Catalogue = {
   activity,
+  chat,
   common,
   errors,
   keys,
@@ -24,5 +27,6 @@ export const ko: Catalogue = {
   sessions,
   shell,
   signIn,
+  tokens,
   usage,
 };

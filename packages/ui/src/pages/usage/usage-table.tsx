@@ -92,7 +92,7 @@ function Numbers({ sums, isStrong = false }: { readonly sums: Sums; readonly isS
   const format = useFormat();
   return counts.map((name) => (
     <Table.Td key={name} ta="end">
-      <Text span size="sm" fw={isStrong ? 600 : 400} c={sums[name] === 0 ? "dimmed" : undefined}>
+      <Text span size="sm" fw={isStrong ? 600 : 400} {...(sums[name] === 0 && { c: "dimmed" })}>
         {format.number(sums[name])}
       </Text>
     </Table.Td>

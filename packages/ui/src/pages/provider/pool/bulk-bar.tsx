@@ -1,5 +1,5 @@
 import { ActionBar, Button, Text } from "@mantine/core";
-import { IconBan, IconCircleCheck, IconRefresh, IconTrash } from "@tabler/icons-react";
+import { IconBan, IconCircleCheck, IconRefresh, IconTestPipe, IconTrash } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { KeyBulk } from "../../../api/openapi.ts";
@@ -10,11 +10,12 @@ import type { KeyActions } from "./use-key-actions.ts";
 export interface BulkBarProps {
   readonly ids: readonly string[];
   readonly actions: KeyActions;
+  readonly onTest: (ids: readonly string[]) => void;
   readonly onClear: () => void;
 }
 
 /** What can be done with all selected keys at once. */
-export function BulkBar({ ids, actions, onClear }: BulkBarProps): ReactNode {
+export function BulkBar({ ids, actions, onTest, onClear }: BulkBarProps): ReactNode {
   const { t } = useTranslation();
   const notify = useNotify();
   const [isAsking, setAsking] = useState(false);
@@ -59,6 +60,17 @@ export function BulkBar({ ids, actions, onClear }: BulkBarProps): ReactNode {
           onClick={() => tryTo("reset")}
         >
           {t("keys.bulkClear")}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          leftSection={<IconTestPipe size={15} />}
+          onClick={() => {
+            onTest(ids);
+            onClear();
+          }}
+        >
+          {t("keys.test")}
         </Button>
         <Button
           size="compact-sm"

@@ -50,6 +50,12 @@ export function KeyTestLine({ test, onDismiss }: KeyTestLineProps): ReactNode {
   );
 }
 
+/** Why a key did not pass, as a sentence for the person at the page. */
+export function useTestReason(): (result: KeyTestResult) => string {
+  const { t } = useTranslation();
+  return (result) => reasonOf(result, t);
+}
+
 function reasonOf({ code, http_status: status, message }: KeyTestResult, t: TFunction): string {
   if (code === "upstream_unreachable" || code === "upstream_timeout") return t("keys.testUnreachable");
   const answer = status === null ? [] : [t("keys.testStatus", { status })];

@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query";
 import { IconFileImport, IconKey, IconPlus, IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { call } from "../../../api/client.ts";
 import type { Key, Provider } from "../../../api/openapi.ts";
 import { keysQuery } from "../../../api/queries.ts";
 import { serverNow } from "../../../api/server-time.ts";
@@ -20,9 +19,10 @@ import { countByStatus, filterKeys, type KeyFilter, moved, nameOf, type StatusFi
 import type { RowDeeds } from "./key-row.tsx";
 import { statusLabel } from "./key-status.tsx";
 import { KeyTable } from "./key-table.tsx";
-import type { KeyTest } from "./key-test.tsx";
 import { PoolNotices } from "./notices.tsx";
+import { TestRunPanel } from "./test-run.tsx";
 import { useKeyActions } from "./use-key-actions.ts";
+import { useKeyTests } from "./use-key-tests.ts";
 import { Wheel } from "./wheel.tsx";
 
 type Dialog = { readonly kind: "add" | "import" } | { readonly kind: "edit" | "remove"; readonly key: Key };
@@ -99,7 +99,7 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
   const actions = useKeyActions(provider.id);
   const [filter, setFilter] = useState<KeyFilter>({ status: "all", search: "" });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [tests, testKey, dismissTest] = useKeyTests();
+  const tests = useKeyTests(provider.id);
   const shown = useMemo(() => filterKeys(keys, filter), [keys, filter]);
   // A key that was deleted meanwhile is selected no more.
   const chosen = useMemo(() => keys.filter(({ id }) => selected.has(id)).map(({ id }) => id), [keys, selected]);
@@ -107,8 +107,8 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
   const deeds: RowDeeds = useLatest({
     edit: (key) => onDialog({ kind: "edit", key }),
     remove: (key) => onDialog({ kind: "remove", key }),
-    test: testKey,
-    dismissTest,
+    test: tests.test,
+    dismissTest: tests.dismiss,
     select: (key, isSelected) => setSelected((before) => withOrWithout(before, [key.id], isSelected)),
     move: (key, place) => {
       const ids = keys.map(({ id }) => id);
@@ -121,6 +121,16 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
       {isUnused && <FirstRequest provider={provider} />}
       <PoolNotices provider={provider} keys={keys} actions={actions} onAdd={onAdd} />
       <Wheel providerId={provider.id} keys={keys} />
+      {tests.run && (
+        <TestRunPanel
+          run={tests.run}
+          keys={keys}
+          tests={tests.tests}
+          onCancel={tests.cancel}
+          onDismiss={tests.dismissRun}
+          onSelect={(ids) => setSelected(new Set(ids))}
+        />
+      )}
       {keys.length >= searchFrom && <Filters keys={keys} filter={filter} onChange={setFilter} />}
       {shown.length === 0 ? (
         <Text c="dimmed">{t("keys.noMatch")}</Text>
@@ -138,13 +148,13 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
               ),
             )
           }
-          tests={tests}
+          tests={tests.tests}
           cooldown={provider.settings.cooldown}
           actions={actions}
           deeds={deeds}
         />
       )}
-      <BulkBar ids={chosen} actions={actions} onClear={() => setSelected(new Set())} />
+      <BulkBar ids={chosen} actions={actions} onTest={tests.testMany} onClear={() => setSelected(new Set())} />
     </>
   );
 }
@@ -214,20 +224,6 @@ function Dialogs({ providerId, dialog, onClose }: DialogsProps): ReactNode {
       </ConfirmDialog>
     </>
   );
-}
-
-function useKeyTests() {
-  const [tests, setTests] = useState<ReadonlyMap<string, KeyTest>>(new Map());
-  const note = ({ id }: Key, test: KeyTest): void => setTests((before) => new Map(before).set(id, test));
-  const testKey = (key: Key): void => {
-    note(key, { kind: "running" });
-    call("POST /api/keys/{id}/test", { params: { id: key.id } }).then(
-      (result) => note(key, { kind: "answered", result }),
-      (error: unknown) => note(key, { kind: "failed", error }),
-    );
-  };
-  const dismiss = ({ id }: Key): void => setTests((before) => new Map([...before].filter(([other]) => other !== id)));
-  return [tests, testKey, dismiss] as const;
 }
 
 /** No event tells that a cooldown has passed: whoever shows it looks again at that moment. */
