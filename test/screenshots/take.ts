@@ -103,7 +103,7 @@ try {
   await using demo = await runDemo();
   const { url, adminToken } = demo.gateway;
   for (const picture of given === undefined ? picturesForReadme() : allPictures()) {
-    await take(browser, url, adminToken, picture, folder, given === undefined ? 1.5 : 1);
+    await take(browser, url, adminToken, picture, folder, given === undefined ? 1.25 : 1);
     say(`${picture.name}.png`);
   }
 } finally {
