@@ -34,7 +34,7 @@ async function labelsInOrder(page: Page): Promise<string[]> {
       label: (await row.getByRole("checkbox").first().getAttribute("aria-label")) ?? "",
     })),
   );
-  return placed.sort((one, other) => one.index - other.index).map(({ label }) => label.replace("Select ", ""));
+  return placed.sort((one, other) => one.index - other.index).map(({ label }) => label.replace(/^Select | 선택$/, ""));
 }
 
 describe("the how-to of the specification", () => {
@@ -230,19 +230,35 @@ describe("what happens to keys", () => {
   });
 });
 
-it("reorders by keyboard: Space lifts, arrows move, Space drops", async () => {
+it.each([
+  {
+    language: "en",
+    words: {
+      move: "Move C.",
+      lifted: "C is lifted. It is at place 3 of 3.",
+      over: (place: number) => `C is over place ${place} of 3.`,
+    },
+  },
+  {
+    language: "ko",
+    words: {
+      move: "C 이동.",
+      lifted: "C을(를) 들었습니다. 3개 중 3번째입니다.",
+      over: (place: number) => `C이(가) 3개 중 ${place}번째 위에 있습니다.`,
+    },
+  },
+] as const)("reorders by keyboard in $language: Space lifts, arrows move, Space drops", async ({ language, words }) => {
   await using pool = await poolOf(gateway, { weights: [1, 1, 1] });
-  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug), { language });
   const { page } = session;
-  await rowOf(page, "Available").first().waitFor();
 
-  await page.getByRole("button", { name: "Move C." }).focus();
+  await page.getByRole("button", { name: words.move }).focus();
   await page.keyboard.press("Space");
-  await page.getByText("C is lifted. It is at place 3 of 3.").waitFor({ state: "attached" });
+  await page.getByText(words.lifted).waitFor({ state: "attached" });
   await page.keyboard.press("ArrowUp");
-  await page.getByText("C is over place 2 of 3.").waitFor({ state: "attached" });
+  await page.getByText(words.over(2)).waitFor({ state: "attached" });
   await page.keyboard.press("ArrowUp");
-  await page.getByText("C is over place 1 of 3.").waitFor({ state: "attached" });
+  await page.getByText(words.over(1)).waitFor({ state: "attached" });
   await page.keyboard.press("Space");
   await eventually(
     () => gateway.keys(pool.record),
@@ -251,6 +267,35 @@ it("reorders by keyboard: Space lifts, arrows move, Space drops", async () => {
   );
 
   expect(await labelsInOrder(page)).toEqual(["C", "A", "B"]);
+});
+
+it.each([
+  { language: "en", words: { cooling: "Cooling down", back: /back in 0:0[123]/, available: "Available" } },
+  { language: "ko", words: { cooling: "쿨다운 중", back: /0:0[123] 후 복귀/, available: "사용 가능" } },
+] as const)("counts a cooldown down to available, in $language", async ({ language, words }) => {
+  const settings = { cooldown: { base_ms: 3_000, cap_ms: 3_000 } };
+  await using pool = await poolOf(gateway, { weights: [1, 1], settings, faultsAreExpected: true });
+  pool.provider
+    .on({ key: pool.valueOf("A") })
+    .next(openAiError(429, { message: "Slow down", type: "requests", code: null }));
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug), { language });
+  const { page } = session;
+  await page.getByText(words.available, { exact: true }).nth(1).waitFor();
+
+  await (await pool.send()).arrayBuffer();
+  const timer = page.getByRole("timer");
+  await timer.getByText(words.back).waitFor();
+  await page.getByText(words.cooling, { exact: true }).first().waitFor();
+  const first = await timer.textContent();
+  await eventually(
+    () => timer.textContent(),
+    (shown) => shown !== first,
+    { what: "the next second" },
+  );
+  await timer.waitFor({ state: "detached" });
+  await page.getByText(words.available, { exact: true }).nth(1).waitFor();
+
+  expect(await pool.key("A")).toMatchObject({ status: "available", consecutive_failures: 1 });
 });
 
 it("tests a key, and says what came of it", async () => {
