@@ -123,8 +123,8 @@ describe("contract: session carriers", () => {
     for (const { id } of pool.keys) expect(rest.filter((one) => one === id)).toHaveLength(10);
 
     const second: (string | null)[] = [];
-    for (const opening of openings.slice(8)) second.push(await ask(opening, "Answer", "And?"));
-    expect(second).toEqual(rest);
+    for (const opening of openings) second.push(await ask(opening, "Answer", "And?"));
+    expect(second).toEqual(first);
   });
 
   it("keeps the sessions of two providers apart", async () => {

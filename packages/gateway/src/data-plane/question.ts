@@ -52,7 +52,8 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
   const opening = mayBeShared && json !== undefined ? openingOf(json) : undefined;
   const isShared = mayBeShared && sharedValues.isShared(named.fingerprint, opening, passage.startedAt);
   const session = isShared ? undefined : named;
-  const mayContinue = session === undefined && json !== undefined && runtime.settings.affinity.enabled;
+  // A conversation under a name that turns out to be shared shall stay where it is.
+  const mayContinue = (session === undefined || mayBeShared) && json !== undefined && runtime.settings.affinity.enabled;
   const conversation = mayContinue && isConversing(pathOnly) ? conversationOf(scope, json) : undefined;
   const askedModel = upgrade === undefined ? stringValue(fields.get("model")) : modelInQuery(target.query);
   const model = modelInPath(runtime.record.kind, pathOnly) ?? askedModel;

@@ -92,7 +92,7 @@ export class Affinity {
 
   bind(poolId: string, { cell, pool }: Owner, question: Question, now: EpochMs): void {
     if (!pool.policy.affinity.enabled) return;
-    if (question.session !== undefined) return this.#bindSession(poolId, question.session, cell, now);
+    if (question.session !== undefined) this.#bindSession(poolId, question.session, cell, now);
     for (const fingerprint of question.conversation?.binds ?? []) {
       this.#conversations.bind(fingerprint, cell.slot, now);
       this.#remember({ poolId, kind: "conversation", fingerprint, keyId: cell.entry.id, at: now });

@@ -31,8 +31,9 @@ export interface SessionRef {
 export interface Question {
   readonly session?: SessionRef;
   /**
-   * The conversation itself, where no session was named: `lookups` are fingerprints of what came before, longest first;
-   * `binds` are those under which later turns will look for this one.
+   * The conversation itself, where no session was named, or by a name that may turn out to be that of many: `lookups` are
+   * fingerprints of what came before, longest first, asked for only without a session; `binds` are those under which later
+   * turns will look for this one.
    */
   readonly conversation?: { readonly lookups: readonly Fingerprint[]; readonly binds: readonly Fingerprint[] };
   /** The only key that can serve. */
