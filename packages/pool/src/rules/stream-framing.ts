@@ -21,8 +21,8 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Blocks of server-sent events, each with its blank line. Lines end in LF or CRLF (a bare CR, which the standard allows and
- * nobody sends, would make one large block of everything). A block that lies in one chunk is not copied.
+ * Blocks of server-sent events, each with its blank line. Lines end in LF, in CRLF or in CR, the same in all of a stream: the
+ * first one tells. A block that lies in one chunk is not copied.
  */
 export class SseFramer implements Framer {
   readonly #onFrame: (frame: Frame) => void;
@@ -30,6 +30,10 @@ export class SseFramer implements Framer {
   #isHandedOn = false;
   #lineLength = 0;
   #lineStart = 0;
+  #lineEnd = lineFeed;
+  #isLineEndKnown = false;
+  /** The first line ends in a CR that was the last byte so far. */
+  #endsInReturn = false;
 
   /** @param onFrame called for a block as it closes, or as it grows too large */
   constructor(onFrame: (frame: Frame) => void) {
@@ -37,9 +41,11 @@ export class SseFramer implements Framer {
   }
 
   push(chunk: Uint8Array): void {
+    if (!this.#isLineEndKnown && chunk.length > 0) this.#findLineEnd(chunk);
+    const lineEnd = this.#lineEnd;
     let from = 0;
     let lineFrom = 0;
-    for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, lineFrom)) {
+    for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, lineFrom)) {
       const length = this.#lineLength + at - lineFrom;
       const first = this.#lineLength > 0 ? this.#lineStart : chunk[lineFrom];
       this.#lineLength = 0;
@@ -57,6 +63,22 @@ export class SseFramer implements Framer {
 
   end(): void {
     this.#close(new Uint8Array(0), 0, 0);
+  }
+
+  #findLineEnd(chunk: Uint8Array): void {
+    const returnAt = this.#endsInReturn ? -1 : chunk.indexOf(carriageReturn);
+    const feedAt = chunk.indexOf(lineFeed);
+    if (!this.#endsInReturn && returnAt === -1 && feedAt === -1) return;
+    const isFeed = feedAt !== -1 && (this.#endsInReturn ? feedAt === 0 : returnAt === -1 || feedAt <= returnAt + 1);
+    if (!isFeed && returnAt === chunk.length - 1 && !this.#endsInReturn) {
+      this.#endsInReturn = true;
+      return;
+    }
+    this.#isLineEndKnown = true;
+    if (isFeed) return;
+    this.#lineEnd = carriageReturn;
+    // The line that ended with the last chunk was taken for one that goes on.
+    if (this.#endsInReturn) this.#lineLength = 0;
   }
 
   #close(chunk: Uint8Array, from: number, to: number): void {

@@ -281,6 +281,8 @@ describe("case 39: a 200 that opens with an error", () => {
     ["case 20: plain JSON", json, '\n\n{"error":{"code":429},"choices":null}', "429"],
     ["pretty JSON labelled as SSE", sse, '{\n "error": {\n "code": 401 }\n}', "401"],
     ["after a byte order mark, in CRLF", sse, '\uFEFFevent: error\r\ndata: {"error":{"code":429}}\r\n\r\n', "429"],
+    ["in CR alone", sse, ': x\r\revent: error\rdata: {"error":{"code":429}}\r\r', "429"],
+    ["in CR alone, after a start", sse, (role + data({ error: { code: 429 } })).replaceAll("\n", "\r"), "429"],
     ["without a last blank line", sse, 'data: {"error":{"code":429}}', "429"],
     ["over several data lines", sse, 'data: {"error":\ndata: {"code":429}}\n\n', "429"],
   ])("%s", (_, contentType, text, told) => {
@@ -450,6 +452,9 @@ describe("any split of the bytes", () => {
       events === undefined ? [] : [{ type: headers["content-type"], text: events.join("") }],
     ),
     { type: sse, text: `: x\r\n\r\n${messageStart.replaceAll("\n", "\r\n")}${blockDelta}${typed("message_stop")}` },
+    { type: sse, text: `: x\r\r${messageStart}${blockDelta}${typed("message_stop")}`.replaceAll("\n", "\r") },
+    { type: sse, text: 'event: error\rdata: {"error":\rdata: {"code":429}}\r\r' },
+    { type: sse, text: `${role}${word}${stop}${done}`.replaceAll("\n", "\r") },
     {
       type: sse,
       text: role + data({ choices: [{ delta: { content: 'é漢😀\\"error\\"' } }] }) + '{"error": {"code": 503}}\n',

@@ -12,8 +12,7 @@ export function readSseBlock(text: string): SseBlock {
   let name: string | undefined;
   const data: string[] = [];
   const bare: string[] = [];
-  for (const ended of text.replace(/^\uFEFF/, "").split("\n")) {
-    const line = ended.endsWith("\r") ? ended.slice(0, -1) : ended;
+  for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)) {
     const colon = line.indexOf(":");
     const field = colon === -1 ? line : line.slice(0, colon);
     if (field === "data") data.push(valueOf(line, colon));
