@@ -158,7 +158,8 @@ it("leads to how a client is connected", async () => {
   await session.page.getByRole("link", { name: "Connect a client" }).click();
 
   await session.page.waitForURL(/\/ui\/settings\/providers/);
-  expect(await session.page.getByRole("heading", { level: 1 }).textContent()).not.toBe("Access Tokens");
+  await session.page.getByRole("heading", { level: 1, name: "Access Tokens" }).waitFor({ state: "detached" });
+  await session.page.getByRole("heading", { level: 1 }).waitFor();
 });
 
 it.each([
