@@ -58,6 +58,12 @@ export interface ControlPlaneDeps {
   readonly info: GatewayInfo;
   /** A cheap call to the provider with exactly this key, which changes nothing. Expected outcomes are values. */
   readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  /**
+   * The models that a provider names; no key is judged by its answer.
+   *
+   * @throws KeywheelError unknown_provider, no_usable_key, upstream_unreachable
+   */
+  readonly listModels: (provider: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Writes down the sessions that were used, so that lists are true. */
   readonly flushSessions: () => Promise<void>;
   /** Why no request should be sent here, while the gateway starts or stops; undefined otherwise. */

@@ -154,6 +154,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
         masterKeyOk: () => store.masterKeyMatches,
       },
       testKey,
+      listModels: async () => ["model-b", "model-a"],
       flushSessions: () => store.saveSessions(state.drainTouchedSessions(1_000)),
       onError: () => undefined,
       ...options.plane,

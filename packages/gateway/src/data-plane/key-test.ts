@@ -1,7 +1,8 @@
 import { credentialFor, joinPath, type JudgedAnswer, type ProviderKind } from "@keywheel/pool";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
 import { judgeFor } from "./judging.ts";
-import type { ClientPresence, Upstream } from "./upstream.ts";
+import { presenceOf, versionHeader } from "./side-call.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** What the provider made of a key. */
 export interface KeyTestOutcome {
@@ -79,20 +80,4 @@ export async function testKey(
   if (verdict.key.kind === "succeeded") return outcome("ok", { httpStatus: status });
   const code = verdict.key.kind === "disable" ? verdict.key.reason : verdict.code;
   return outcome(code, { httpStatus: status, message });
-}
-
-function versionHeader(kind: ProviderKind): string[] {
-  return kind === "anthropic" ? ["anthropic-version", "2023-06-01"] : [];
-}
-
-function presenceOf(signal: AbortSignal | undefined): ClientPresence {
-  return {
-    get isGone() {
-      return signal?.aborted === true;
-    },
-    onGone(callback) {
-      signal?.addEventListener("abort", callback, { once: true });
-      return () => signal?.removeEventListener("abort", callback);
-    },
-  };
 }

@@ -122,6 +122,10 @@ export type ProviderPreset = {
   base_url: string;
 };
 
+export type Model = {
+  id: string;
+};
+
 export type Provider = {
   id: string;
   /** The first segment of the paths that clients use. */
@@ -771,6 +775,15 @@ export interface Operations {
     body: undefined;
     answer: {
       data: ProviderPreset[];
+    };
+  };
+  /** The models that the provider names */
+  "GET /api/providers/{id}/models": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Model[];
     };
   };
   /** List providers */

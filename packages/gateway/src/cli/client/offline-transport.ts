@@ -4,6 +4,7 @@ import { Redactor } from "../../telemetry/redactor.ts";
 import type { Connection } from "../connection.ts";
 import { openControlPlane } from "../serve/control-plane.ts";
 import { openCore } from "../serve/core.ts";
+import { createModelLister } from "../serve/list-models.ts";
 import { createKeyTest } from "../serve/test-key.ts";
 import type { Environment } from "../settings.ts";
 import { programVersion } from "../version.ts";
@@ -53,6 +54,7 @@ export async function createOfflineTransport(connection: Connection, environment
       masterKeyOk: () => core.store.masterKeyMatches,
     },
     testKey: createKeyTest(core, redactor, openUpstream),
+    listModels: createModelLister(core, redactor, openUpstream),
     log,
   });
 

@@ -11,13 +11,14 @@ export interface ControlPlaneParts {
   readonly core: Core;
   readonly info: GatewayInfo;
   readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  readonly listModels: (provider: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly notReady?: () => string | undefined;
   readonly log: Log;
 }
 
 /** The control plane over a data directory. Loaded when it is first needed: its schemas take their time. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlApp> {
-  const { core, info, testKey, notReady, log } = parts;
+  const { core, info, testKey, listModels, notReady, log } = parts;
   const [{ createControlPlane }, { openPages }] = await Promise.all([
     import("../../control-plane/app.ts"),
     import("../../control-plane/pages.ts"),
@@ -32,6 +33,7 @@ export async function openControlPlane(parts: ControlPlaneParts): Promise<Contro
     clock: core.clock,
     info,
     testKey,
+    listModels,
     flushSessions: async () => void (await core.sessions.flush()),
     ...(notReady === undefined ? {} : { notReady }),
     pages: openPages(pagesFolder),

@@ -17,6 +17,7 @@ import { openDataPlane } from "./observe.ts";
 import { answerRaw } from "./raw-answers.ts";
 import { removeRunning, writeRunning } from "./ready-file.ts";
 import { type Rooms, type RunningServer, startServer } from "./server.ts";
+import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -96,6 +97,7 @@ function controlParts(
       masterKeyOk: () => core.store.masterKeyMatches,
     },
     testKey: createKeyTest(core, redactor, async () => upstream),
+    listModels: createModelLister(core, redactor, async () => upstream),
     notReady: () => (life.isStopping ? "the gateway is stopping" : undefined),
   };
 }

@@ -70,6 +70,22 @@ const routes = {
     },
     responses: { 200: one, ...problems(...withBody, 404, 409) },
   }),
+  models: createRoute({
+    method: "get",
+    path: "/api/providers/{id}/models",
+    tags: ["providers"],
+    summary: "The models that the provider names",
+    description: "Asked for with a key of the pool, which is not judged by the answer; no turn of the wheel is taken.",
+    security,
+    request: { params: providerParams },
+    responses: {
+      200: {
+        description: "In the provider's order",
+        content: { "application/json": { schema: listOf(z.object({ id: z.string() }).openapi("Model")) } },
+      },
+      ...problems(...guarded, 404, 502, 503),
+    },
+  }),
   remove: createRoute({
     method: "delete",
     path: "/api/providers/{id}",
@@ -81,10 +97,14 @@ const routes = {
   }),
 };
 
-export function addProviderRoutes(app: ControlApp, { catalog }: ControlPlaneDeps): void {
+export function addProviderRoutes(app: ControlApp, { catalog, listModels }: ControlPlaneDeps): void {
   app.openapi(routes.presets, (c) => {
     const data = catalog.presets.map(({ slug, name, kind, baseUrl }) => ({ slug, name, kind, base_url: baseUrl }));
     return c.json({ data }, 200);
+  });
+  app.openapi(routes.models, async (c) => {
+    const models = await listModels(c.req.valid("param").id, c.req.raw.signal);
+    return c.json({ data: models.map((id) => ({ id })) }, 200);
   });
   app.openapi(routes.list, (c) => c.json({ data: catalog.providers.list().map(providerToWire) }, 200));
   app.openapi(routes.create, async (c) => {

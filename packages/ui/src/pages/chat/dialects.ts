@@ -32,8 +32,6 @@ interface Dialect {
   readonly chat: (prefix: string, model: string, spoken: readonly Spoken[]) => ProviderCall;
   /** @param data of one server-sent event, parsed; or a whole answer, from a server that does not stream */
   readonly read: (data: unknown) => Piece;
-  readonly models: (prefix: string) => ProviderCall;
-  readonly readModels: (data: unknown) => readonly string[];
 }
 
 const azureVersion = "api-version=2024-10-21";
@@ -49,8 +47,6 @@ const openAi: Dialect = {
     body: { model, messages: spoken.map(openAiMessage), stream: true },
   }),
   read: readOpenAi,
-  models: (prefix) => ({ path: `${prefix}/models`, headers: {} }),
-  readModels: (data) => namesIn(part(data, "data") ?? data, "id").filter(canChat),
 };
 
 const dialects: Readonly<Record<Kind, Dialect>> = {
@@ -63,9 +59,6 @@ const dialects: Readonly<Record<Kind, Dialect>> = {
       headers: json,
       body: { messages: spoken.map(openAiMessage), stream: true },
     }),
-    // What is called are deployments, which only this version still lists; `/models` are those that could be deployed.
-    models: () => ({ path: "/openai/deployments?api-version=2022-12-01", headers: {} }),
-    readModels: (data) => namesIn(part(data, "data"), "id"),
   },
   anthropic: {
     chat: (prefix, model, spoken) => ({
@@ -74,8 +67,6 @@ const dialects: Readonly<Record<Kind, Dialect>> = {
       body: { model, max_tokens: anthropicMaxTokens, messages: spoken.map(openAiMessage), stream: true },
     }),
     read: readAnthropic,
-    models: (prefix) => ({ path: `${prefix}/models?limit=1000`, headers: anthropicHeaders }),
-    readModels: (data) => namesIn(part(data, "data"), "id"),
   },
   gemini: {
     chat: (prefix, model, spoken) => ({
@@ -86,8 +77,6 @@ const dialects: Readonly<Record<Kind, Dialect>> = {
       },
     }),
     read: readGemini,
-    models: (prefix) => ({ path: `${prefix}/models?pageSize=1000`, headers: {} }),
-    readModels: (data) => namesIn(listOf(part(data, "models")).filter(generatesContent), "name").map(withoutModels),
   },
 };
 
@@ -98,15 +87,6 @@ export function chatCall(
   spoken: readonly Spoken[],
 ): ProviderCall {
   return dialects[kind].chat(prefixOf(kind, baseUrl), model, alternating(spoken));
-}
-
-export function modelsCall({ kind, base_url: baseUrl }: Pick<Provider, "kind" | "base_url">): ProviderCall {
-  return dialects[kind].models(prefixOf(kind, baseUrl));
-}
-
-/** The models that a provider's list names, in its order, without those that plainly hold no conversation. */
-export function modelsIn(kind: Kind, answer: unknown): readonly string[] {
-  return [...new Set(dialects[kind].readModels(answer))];
 }
 
 /** @param data of one server-sent event as it came */
@@ -213,22 +193,13 @@ export function messageIn(data: unknown): string {
 
 const talksNot = /embed|whisper|tts|dall-e|moderation|realtime|transcri|rerank|sora|-image|image-|guard/i;
 
-function canChat(model: string): boolean {
+/** Whether a model may hold a conversation, by its name. */
+export function talks(model: string): boolean {
   return !talksNot.test(model);
-}
-
-function generatesContent(model: unknown): boolean {
-  const methods = part(model, "supportedGenerationMethods");
-  const isNamed = methods === undefined || listOf(methods).includes("generateContent");
-  return isNamed && canChat(textOf(part(model, "name")) ?? "");
 }
 
 function withoutModels(name: string): string {
   return name.trim().replace(/^models\//, "");
-}
-
-function namesIn(list: unknown, field: string): string[] {
-  return listOf(list).flatMap((entry) => textOf(part(entry, field)) ?? []);
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,16 +1,18 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Provider } from "../../api/openapi.ts";
-import { send } from "./answer-stream.ts";
-import { modelsCall, modelsIn } from "./dialects.ts";
+import { call } from "../../api/client.ts";
+import { talks } from "./dialects.ts";
 
-/** The models that a provider names, asked through the gateway as any client asks. */
+/** The models that a provider names, without those that plainly hold no conversation. To look at them punishes no key. */
 export function modelsQuery(provider: Provider) {
   return queryOptions({
     queryKey: ["models", provider.id, provider.base_url, provider.kind],
     queryFn: async ({ signal }): Promise<readonly string[]> => {
-      const response = await send(provider, modelsCall(provider), { signal });
-      if (!response.ok) throw new Error(`The list of models was answered with ${response.status}`);
-      return modelsIn(provider.kind, await response.json()).toSorted();
+      const { data } = await call("GET /api/providers/{id}/models", { params: { id: provider.id }, signal });
+      return data
+        .map(({ id }) => id)
+        .filter(talks)
+        .toSorted();
     },
     enabled: provider.enabled,
     staleTime: 10 * 60_000,
