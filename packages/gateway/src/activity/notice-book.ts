@@ -169,7 +169,8 @@ export class NoticeBook {
     if (over !== undefined) this.#held.delete(over[0]);
   }
 
-  #tell({ id: noticeId, code, providerId, message, facts, count, resolvedAt, isDismissed, lastAt: at }: Held): void {
+  #tell({ id: noticeId, code, providerId, message, facts, count, resolvedAt, isDismissed, lastAt }: Held): void {
+    const at = resolvedAt ?? lastAt;
     this.#publish({ type: "notice", noticeId, code, providerId, message, facts, count, resolvedAt, isDismissed, at });
   }
 }

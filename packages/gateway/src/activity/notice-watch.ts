@@ -10,6 +10,8 @@ export interface WatchedProvider {
   readonly baseUrl: string;
   /** Why keys of it have no value that could be sent, one entry a key. */
   readonly unresolved: readonly { readonly why: string; readonly variable: string | undefined }[];
+  /** Whether a key could take the next turn. */
+  canServe(): Promise<boolean>;
   /** Keys that are disabled because they were refused. */
   readonly refused: number;
   /** Whether any key was ever accepted. */
@@ -52,6 +54,9 @@ const endedBySuccess = [
   "not_an_api",
 ] as const satisfies readonly NoticeCode[];
 const passing = endedBySuccess.filter((code) => code !== "no_usable_key" && code !== "all_keys_refused");
+
+/** What is over as soon as there is a key that can serve. */
+const spentPool = ["pool_exhausted", "no_usable_key"] as const satisfies readonly NoticeCode[];
 
 const refusals: ReadonlySet<string> = new Set(["key_refused", "account_suspended"]);
 
@@ -125,8 +130,10 @@ export class NoticeWatch {
     book.resolveOlderThan(passing, clock.now() - passingMs);
   }
 
-  #checkProvider({ id: providerId, name, unresolved, refused }: WatchedProvider): void {
+  #checkProvider(provider: WatchedProvider): void {
+    const { id: providerId, name, unresolved, refused } = provider;
     const { book } = this.#deps;
+    if (spentPool.some((code) => book.holds(code, providerId))) void this.#lookForKeys(provider);
     if (refused === 0) {
       book.resolve("base_url_changed", providerId);
       book.resolve("all_keys_refused", providerId);
@@ -140,6 +147,12 @@ export class NoticeWatch {
     const hint = "Set the variable; it is noticed by itself. Or enter the key itself.";
     const facts = { keys: unresolved.length, ...(variable === undefined ? {} : { variable }) };
     book.raise({ code: "keys_unresolved", providerId, message, hint, facts });
+  }
+
+  /** A key that was enabled, added, cleared or has come back: nobody has to ask for something first. */
+  async #lookForKeys(provider: WatchedProvider): Promise<void> {
+    if (!(await provider.canServe())) return;
+    for (const code of spentPool) this.#deps.book.resolve(code, provider.id);
   }
 
   #accepted(providerId: string): void {

@@ -162,6 +162,18 @@ describe("the page that asks", () => {
     expect(judge({ "sec-fetch-site": site }, { url: "/ui/sign-in?code=x" }).kind).toBe("pass");
   });
 
+  it.each(["cross-site", "same-site"])(
+    "is refused the data plane when the browser says it is %s, a picture too",
+    (site) => {
+      for (const method of ["GET", "HEAD", "POST"]) {
+        const verdict = judge({ "sec-fetch-site": site }, { url: "/openai/v1/models", method });
+        expect(verdict).toMatchObject({ kind: "refuse", code: "forbidden" });
+      }
+      const allowed = { origin: "https://chat.example", "sec-fetch-site": site };
+      expect(judge(allowed, { url: "/openai/v1/models" }).kind).toBe("pass");
+    },
+  );
+
   it.each(["same-origin", "none"])("may write when the browser says it is %s", (site) => {
     expect(judge({ "sec-fetch-site": site }, { url: "/api/providers", method: "POST" }).kind).toBe("pass");
   });

@@ -74,10 +74,10 @@ export function judgeVisitor(visitor: Visitor, policy: DoorPolicy): DoorVerdict 
     const isAllowed = !isControl && policy.allowOrigins.some((allowed) => sameOriginText(allowed, origin));
     return isAllowed ? welcome(visitor, origin) : refuseOrigin(origin, isControl);
   }
+  // A picture or a link of another page brings no `Origin`. It may show the control plane's pages, but spend no key.
   const site = headerOf(visitor, "sec-fetch-site");
-  if (isControl && isWrite(visitor.method) && (site === "cross-site" || site === "same-site")) {
-    return refuseOrigin(origin ?? "another site", true);
-  }
+  const isForeign = site === "cross-site" || site === "same-site";
+  if (isForeign && (!isControl || isWrite(visitor.method))) return refuseOrigin(origin ?? "another site", isControl);
   return { kind: "pass", headers: {} };
 }
 

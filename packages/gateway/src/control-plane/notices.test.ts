@@ -101,6 +101,21 @@ describe("notices", () => {
     expect(await notices()).toHaveLength(1);
   });
 
+  it.each(["pool_exhausted", "no_usable_key"])("end %s as soon as there is a key that can serve", async (error) => {
+    const key = await bench.addKey(provider, { enabled: false });
+    ended({ status: 503, error, standing });
+    expect(await holding()).toEqual([error]);
+    expect(await holding()).toEqual([error]);
+    bench.clock.advance(1_000);
+
+    await bench.call("PATCH", `/api/keys/${key.id}`, { enabled: true });
+
+    await expect.poll(holding).toEqual([]);
+    // Told as of now, not as of when it was last met.
+    const { data } = (await bench.call("GET", "/api/recent-events?limit=1")).body;
+    expect(data).toMatchObject([{ type: "notice", code: error, at: new Date(bench.clock.now()).toISOString() }]);
+  });
+
   it("forget an exhausted pool of which nothing was heard for five minutes", async () => {
     ended({ status: 429, error: "pool_exhausted", standing });
     bench.clock.advance(300_001);

@@ -557,6 +557,24 @@ describe("failover", () => {
     expect(await bench.pool.snapshot()).toMatchObject(benchKeys.map(() => ({ health: healthy, reason: undefined })));
   });
 
+  it("leaves a key that lacks an endpoint to all others", async () => {
+    const bench = await openDataPlane();
+    const lacks = { error: { message: "Missing scopes: api.model.read", type: "invalid_request_error" } };
+    bench.provider.on({ path: "/v1/models" }).always(reply.json(403, {}, lacks));
+
+    const listed = await fetch(`${bench.url}/models`);
+    const again = await fetch(`${bench.url}/models`);
+    const chats = [];
+    for (let n = 0; n < 3; n++) chats.push((await fetch(`${bench.url}/chat/completions`, chat)).status);
+    const files = await fetch(`${bench.url}/files`);
+
+    expect([listed.status, again.status]).toEqual([429, 429]);
+    expect(bench.provider.requests.filter(({ url }) => url === "/v1/models")).toHaveLength(3);
+    expect(chats).toEqual([200, 200, 200]);
+    expect(files.status).toBe(200);
+    expect(bench.records.map(({ model }) => model)).toEqual([undefined, undefined, "m", "m", "m", undefined]);
+  });
+
   it.each([401, 403])("does not disable a key for a %i that breaks off", async (status) => {
     const bench = await openDataPlane();
     bench.provider.on().next(reply.cutInBody("fin", { status, sent: '{"error": {"message": "What it is that' }));

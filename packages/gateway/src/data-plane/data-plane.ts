@@ -219,8 +219,8 @@ export class DataPlane {
   async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
     const { runtime, requestId, ledger } = passage;
     const { clock, onAttempt, onNotice } = this.#deps;
-    const { question, mayShowObjects } = askPool(passage, body, this.#sharedValues);
-    if (question.model !== undefined) ledger.model = question.model;
+    const { question, model, mayShowObjects } = askPool(passage, body, this.#sharedValues);
+    if (model !== undefined) ledger.model = model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
     const outcome = await dispatch<StreamedAnswer>({
       requestId,

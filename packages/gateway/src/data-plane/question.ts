@@ -29,6 +29,8 @@ export type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "s
 /** What a request wants of the pool, and what may be learnt from its answer. */
 export interface Asked {
   readonly question: Question;
+  /** That it names. */
+  readonly model: string | undefined;
   /** Whether the answer may show objects that later calls will name. */
   readonly mayShowObjects: boolean;
 }
@@ -61,12 +63,23 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
   const question: Question = {
     ...(session === undefined ? {} : { session }),
     ...(conversation === undefined ? {} : { conversation }),
-    ...(model === undefined ? {} : { model: model.slice(0, longestModel) }),
+    model: (model ?? endpointOf(method, pathOnly)).slice(0, longestModel),
     ...(objects.length === 0 ? {} : { objects }),
     ...(session === undefined && isListing(method, pathOnly) ? { first: true } : {}),
   };
   const shows = mayShowObjects(method, pathOnly, fields, json) || keepsEverything(runtime.record.preset);
-  return { question, mayShowObjects: shows };
+  return { question, model: model?.slice(0, longestModel), mayShowObjects: shows };
+}
+
+/** What a key may lack where no model is named: a method on a path, whatever object it is about. */
+function endpointOf(method: string, path: string): string {
+  const words = path.split("/").map((segment) => (isWord(segment) ? segment : "*"));
+  return `${method} ${words.join("/")}`;
+}
+
+/** A version or a word of the API's; all else is a name. */
+function isWord(segment: string): boolean {
+  return segment.length <= 32 && /^(?:v\d+[a-z\d]*|[A-Za-z_-]*)$/.test(segment);
 }
 
 function isConversing(path: string): boolean {

@@ -89,6 +89,7 @@ function watched(entry: Provider): WatchedProvider {
     id,
     name,
     baseUrl,
+    canServe: async () => (await entry.pool.preview(1)).length > 0,
     get unresolved() {
       return entry.cells().flatMap(({ unresolved, record: { secret } }) => {
         if (unresolved === undefined) return [];
