@@ -158,8 +158,10 @@ it("leads to how a client is connected", async () => {
   await session.page.getByRole("link", { name: "Connect a client" }).click();
 
   await session.page.waitForURL(/\/ui\/settings\/providers/);
-  await session.page.getByRole("heading", { level: 1, name: "Access Tokens" }).waitFor({ state: "detached" });
+  const old = session.page.getByRole("heading", { level: 1, name: "Access Tokens" });
+  await old.waitFor({ state: "detached" });
   await session.page.getByRole("heading", { level: 1 }).waitFor();
+  expect(await old.count()).toBe(0);
 });
 
 it.each([

@@ -44,7 +44,10 @@ export async function listModels(
     path: query === undefined ? joined : `${joined}?${query}`,
     headers: [
       ...credentialFor(kind, secret, joined),
-      ...["accept", "application/json", "accept-encoding", "identity"],
+      "accept",
+      "application/json",
+      "accept-encoding",
+      "identity",
       ...versionHeader(kind),
     ],
     body: undefined,
