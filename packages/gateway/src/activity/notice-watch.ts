@@ -124,7 +124,11 @@ export class NoticeWatch {
     if (masterKeyMatches()) book.resolve("master_key_wrong");
     else if (!book.holds("master_key_wrong")) {
       const message = "Stored keys were encrypted with another master key and cannot be read.";
-      book.raise({ code: "master_key_wrong", message, hint: "Start with that master key, or enter the keys again." });
+      book.raise({
+        code: "master_key_wrong",
+        message,
+        hint: "Start with that master key, or delete the keys and add them again.",
+      });
     }
     for (const provider of providers()) this.#checkProvider(provider);
     book.resolveOlderThan(passing, clock.now() - passingMs);

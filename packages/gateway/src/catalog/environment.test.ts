@@ -111,6 +111,16 @@ describe("the environment", () => {
     expect(valueIn(environment, "A")).toBe("one");
   });
 
+  it("says once of each variable that it had quotes around its value, and nothing of the value", () => {
+    const warnings: string[] = [];
+    const variables = { QUOTED: '"sk-quoted"', PLAIN: "sk-plain", HALF: '"sk-half' };
+    const environment = new Environment({ variables, pollMs: 0, warn: (text) => warnings.push(text) });
+
+    for (const name of ["QUOTED", "PLAIN", "HALF", "QUOTED"]) environment.peek(name);
+
+    expect(warnings).toEqual(["the environment variable QUOTED has quotes around its value; they are left out"]);
+  });
+
   it("keeps the values of a file that is away for a moment, and warns once", () => {
     const warnings: string[] = [];
     writeFileSync(file, "A=one\n");

@@ -26,9 +26,12 @@ export interface EnvironmentOptions {
   readonly envFile?: string;
   /** How often the file and the variables that were asked for are looked at; 0 for never. Default 1 s. */
   readonly pollMs?: number;
-  /** Told when the file cannot be read, once per reason. */
+  /** Told when the file cannot be read, once per reason, and of quotes that were taken off a value, once per name. */
   readonly warn?: (message: string) => void;
 }
+
+/** One pair of quotes around a value. Docker's --env-file and many shells' own files leave them on. */
+const quotesAround = /^(["'])(.*)\1$/s;
 
 /** The process's environment and an env file as keys refer to them. */
 export class Environment implements EnvironmentReader {
@@ -36,6 +39,7 @@ export class Environment implements EnvironmentReader {
   readonly #known = new Map<string, Resolution>();
   readonly #listeners: (() => void)[] = [];
   readonly #timer: NodeJS.Timeout | undefined;
+  readonly #warnedOf = new Set<string>();
   #fileMark = "";
   #fileValues: ReadonlyMap<string, string> = new Map();
 
@@ -80,7 +84,17 @@ export class Environment implements EnvironmentReader {
 
   #lookUp(name: string): Resolution {
     const own = this.#options.variables[name];
-    return resolutionOf(name, own === undefined || own === "" ? (this.#fileValues.get(name) ?? own) : own);
+    const raw = own === undefined || own === "" ? (this.#fileValues.get(name) ?? own) : own;
+    const resolution = resolutionOf(name, raw);
+    if (resolution.kind === "resolved" && quotesAround.test(trimInvisible(raw ?? "").text)) this.#warnOfQuotes(name);
+    return resolution;
+  }
+
+  /** Other programs that read the variable will take the quotes for a part of the key. */
+  #warnOfQuotes(name: string): void {
+    if (this.#warnedOf.has(name)) return;
+    this.#warnedOf.add(name);
+    this.#options.warn?.(`the environment variable ${name} has quotes around its value; they are left out`);
   }
 
   #readFile(): void {
@@ -104,8 +118,7 @@ export class Environment implements EnvironmentReader {
 /** What the raw value of a variable comes to: cleaned as a pasted key is, or why it cannot be sent. Holds no part of it. */
 export function resolutionOf(name: string, raw: string | undefined): Resolution {
   if (raw === undefined) return { kind: "unset", message: `The environment variable ${name} is not set` };
-  // Docker's --env-file and many shells' own files leave the quotes on.
-  const value = trimInvisible(trimInvisible(raw).text.replace(/^(["'])(.*)\1$/s, "$2")).text;
+  const value = trimInvisible(trimInvisible(raw).text.replace(quotesAround, "$2")).text;
   if (value === "") return { kind: "empty", message: `The environment variable ${name} is empty` };
   const problem = value.startsWith("$") ? "It is a reference itself and was not expanded" : problemOfValue(value);
   if (problem === undefined) return { kind: "resolved", value: new Secret(value) };

@@ -220,7 +220,8 @@ export class ProviderEntry implements ProviderRuntime {
       return undefined;
     }
     if (secret.kind === "undecryptable") {
-      const message = "It was encrypted with another master key: enter it again, or start with that master key";
+      const message =
+        "It was encrypted with another master key: start with that one, or delete the key and add it again";
       cell.unresolved ??= { code: "undecryptable", message, since: this.#context.now() };
       return undefined;
     }

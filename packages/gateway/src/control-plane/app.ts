@@ -101,12 +101,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   const app: ControlApp = new OpenAPIHono<ControlEnv>({
     defaultHook: async (result, c) => {
       if (result.success) return;
-      const input: unknown = result.target === "json" ? await c.req.json() : c.req.query();
+      const input: unknown = result.target === "json" ? await bodyOf(c) : c.req.query();
       const details = fieldErrorsOf(result.error, input);
       throw new KeywheelError("validation_failed", details[0]?.message, { details });
     },
   });
-  app.onError((error, c) => answerProblem(c, error, deps.onError));
+  app.onError((error, c) => answerProblem(c, error, hasLeft(c) ? undefined : deps.onError));
   app.notFound((c) => answerProblem(c, new KeywheelError("not_found", "There is nothing at this path")));
 
   app.use(securityHeaders);
@@ -140,6 +140,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   return app;
 }
 
+/** A client that breaks off in the middle of its body ends the call with an error, which is no fault of ours to be told. */
+function hasLeft(c: Context<ControlEnv>): boolean {
+  // In process there is no environment at all, whatever the type says.
+  const incoming = (c.env as ControlEnv["Bindings"] | undefined)?.incoming;
+  return incoming?.destroyed === true && !incoming.complete;
+}
+
 const securityHeaders: MiddlewareHandler<ControlEnv> = async (c, next) => {
   await next();
   c.res.headers.set("x-content-type-options", "nosniff");
@@ -160,6 +167,15 @@ const jsonBodies: MiddlewareHandler<ControlEnv> = async (c, next) => {
   if (!isRead && type !== undefined && !isJson(type)) throw new KeywheelError("unsupported_media_type");
   await next();
 };
+
+/** What came as JSON. Without a content type nothing has tried to read it yet, and it may be none: then its fields are missing. */
+async function bodyOf(c: Context): Promise<unknown> {
+  try {
+    return (await c.req.json()) as unknown;
+  } catch {
+    return {};
+  }
+}
 
 function isJson(contentType: string): boolean {
   return /^application\/json\s*(;.*)?$/i.test(contentType.trim());

@@ -89,6 +89,16 @@ describe("a wrong provider", () => {
     },
   );
 
+  it.each(["/api/providers", keys, `${keys}/import`, "/api/tokens"])(
+    "misses its fields where nothing was sent to %s",
+    async (path) => {
+      const answer = await bench.call("POST", path);
+
+      expect([answer.status, answer.body.code]).toEqual([422, "validation_failed"]);
+      expect(answer.body.errors[0]?.message).toMatch(/ is missing/);
+    },
+  );
+
   it("names every wrong field at once", async () => {
     const { body } = await bench.call("POST", "/api/providers", { preset: "x", name: "", enabled: 1, more: 2 });
 

@@ -47,13 +47,13 @@ export interface DeliveryWatcher {
  *
  * If the provider's connection breaks, so does the client's: a cut answer must be seen as cut (field case 43).
  *
- * @param headers flat name, value, name, value
+ * @param head the phrase and the headers as the client is to see them; flat name, value, name, value
  * @returns settles when the last byte was handed to the client's connection, or either side has gone
  */
 export async function deliverAnswer(
   response: ServerResponse,
   answer: StreamedAnswer,
-  headers: string[],
+  head: { readonly statusText: string; readonly headers: string[] },
   presence: ClientPresence,
   watcher: DeliveryWatcher,
 ): Promise<DeliveryReport> {
@@ -69,7 +69,7 @@ export async function deliverAnswer(
     });
     if (presence.isGone) return;
     response.sendDate = false;
-    response.writeHead(answer.status, answer.statusText, headers);
+    response.writeHead(answer.status, head.statusText, head.headers);
     response.on("drain", () => answer.resume());
     answer.deliver({
       data: (chunk) => {

@@ -101,6 +101,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     newId: () => "req_test",
     isOwnPage: ({ headers }) => headers.cookie === "signed-in",
     redact: (text) => text,
+    redactKnown: (text) => text,
     onAttempt: (_, __, attempt) => void attempts.push(attempt),
     onNotice: () => {},
     onRequest: (record) => void records.push(record),

@@ -314,6 +314,8 @@ describe("an answer", () => {
       "Bad Request",
     ],
     ["of nothing as nothing", Buffer.from(""), ""],
+    ["with a nought, which may stand in none", Buffer.from("O\0K"), "Bad Request"],
+    ["with a control character", Buffer.from("O\x1bK\x7f"), "Bad Request"],
   ])("passes on a reason phrase %s", async (_, sent, expected) => {
     const bench = await openDataPlane();
     const head = Buffer.concat([Buffer.from("HTTP/1.1 400 "), sent, Buffer.from("\r\ncontent-length: 2\r\n\r\n{}")]);

@@ -17,6 +17,7 @@ import {
 import type { CatalogView, ProviderRuntime } from "../catalog/catalog.ts";
 import { type Admitted, admit, type Passage } from "./admission.ts";
 import { answerWith, deliverAnswer, type DeliveryWatcher, Presence, readOut } from "./client.ts";
+import { withoutEchoes } from "./echoed-secrets.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { isTappable, ObjectTap } from "./object-tap.ts";
@@ -48,6 +49,8 @@ export interface DataPlaneDeps {
   readonly isOwnPage: (request: IncomingMessage) => boolean;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
+  /** Takes the values that are known out of a text, and nothing else. */
+  readonly redactKnown: (text: string) => string;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
   readonly onRequest: (record: RequestRecord) => void;
@@ -61,6 +64,8 @@ export interface DataPlaneDeps {
 }
 
 const defaultReplayBytes = 64 * 1024 * 1024;
+/** How long an error of the provider may be held back to see whether it repeats our key. */
+const echoWaitMs = 2_000;
 const defaultBudgetBytes = 512 * 1024 * 1024;
 
 type Outcome<K extends string> = Extract<DispatchOutcome<StreamedAnswer>, { kind: K }>;
@@ -270,7 +275,8 @@ export class DataPlane {
           end: () => tap?.end(),
           ended: (ending: Ending) => outcome.finish(ending),
         };
-        return { ...(await this.#deliver(passage, outcome.answer, { marks, watcher, learn })), keyId: outcome.keyId };
+        const shown = await this.#shown(passage, outcome.answer);
+        return { ...(await this.#deliver(passage, shown, { marks, watcher, learn })), keyId: outcome.keyId };
       }
     }
   }
@@ -311,7 +317,9 @@ export class DataPlane {
     const marks = ["x-keywheel-attempts", repeats ? "2" : "1", "x-keywheel-key", "provider"];
     if (sent.kind === "gone") return leftEarly;
     if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime, sent), marks);
-    return { ...(await this.#deliver(passage, sent.answer, { marks })), keyId: "provider" };
+    // Nobody has judged it, so that nothing of it was waited for yet.
+    const shown = await this.#shown(passage, sent.answer, echoWaitMs);
+    return { ...(await this.#deliver(passage, shown, { marks })), keyId: "provider" };
   }
 
   async #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
@@ -338,6 +346,11 @@ export class DataPlane {
     return result;
   }
 
+  #shown({ request }: Admitted, answer: StreamedAnswer, waitMs = 0): Promise<StreamedAnswer> {
+    const { redactKnown } = this.#deps;
+    return withoutEchoes(answer, { method: request.method ?? "GET", redactKnown, waitMs });
+  }
+
   async #deliver(passage: Admitted, answer: StreamedAnswer, options: DeliveryOptions): Promise<Result> {
     const { marks, watcher = unwatched, learn } = options;
     const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
@@ -348,14 +361,31 @@ export class DataPlane {
       passage.ledger.requestBytes = clientBytes;
       return { status: answer.status, ending, firstByteMs, responseBytes: providerBytes };
     }
-    const own = responseHeaders(answer.rawHeaders);
+    const { statusText, headers: own } = this.#headOf(answer);
     const upload = uploadAddress(answer, passage);
     if (upload?.uploadId !== undefined) learn?.([upload.uploadId]);
     const passed = upload === undefined ? own : withUploadAddress(own, upload.url);
     const headers = [...passed, ...marks, ...safeguards(answer)];
-    const { ending, bytes } = await deliverAnswer(passage.response, answer, headers, passage.presence, watcher);
+    const { ending, bytes } = await deliverAnswer(
+      passage.response,
+      answer,
+      { statusText, headers },
+      passage.presence,
+      watcher,
+    );
     const { usage } = answer;
     return { status: answer.status, ending: ending.kind, firstByteMs, responseBytes: bytes, ...(usage && { usage }) };
+  }
+
+  /** Phrase and headers of an answer; some providers write the key into those of an error. */
+  #headOf({ status, statusText, rawHeaders }: StreamedAnswer): { statusText: string; headers: string[] } {
+    const headers = responseHeaders(rawHeaders);
+    if (status < 400) return { statusText, headers };
+    const { redactKnown } = this.#deps;
+    return {
+      statusText: redactKnown(statusText),
+      headers: headers.map((item, at) => (at % 2 === 1 ? redactKnown(item) : item)),
+    };
   }
 
   #tooLarge(passage: Admitted): Result {

@@ -140,6 +140,11 @@ export class StreamedAnswer implements UpstreamAnswer {
     return { kind: "clear" };
   }
 
+  /** Whether the body began with an error, though the status told of success; known once the opening is. */
+  get hasOpenedWithError(): boolean {
+    return this.#watch?.opening === "error";
+  }
+
   /**
    * How the body ended, once it has: whole, short of its dialect's end, or in an error. Only what was watched from its
    * opening can be told apart; anything else that ended is whole.

@@ -244,11 +244,11 @@ const noPhraseInUtf8 = "\ufffd";
 
 /**
  * The reason phrase as its bytes, one character each: as such it is to be written again. undici reads it as UTF-8; of what
- * is none, the standard phrase is left.
+ * is none, and of what may stand in no phrase (RFC 9112 §4) though undici lets it pass, the standard phrase is left.
  */
 function phraseOf(status: number, phrase = ""): string {
   if (/^[\t\x20-\x7e]*$/.test(phrase)) return phrase;
-  if (phrase.includes(noPhraseInUtf8)) return STATUS_CODES[status] ?? "";
+  if (phrase.includes(noPhraseInUtf8) || /[^\t\P{Cc}]|\x7f/u.test(phrase)) return STATUS_CODES[status] ?? "";
   return Buffer.from(phrase, "utf8").toString("latin1");
 }
 

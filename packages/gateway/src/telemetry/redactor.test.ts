@@ -36,6 +36,15 @@ describe("what it knows", () => {
     expect(JSON.parse(shown)).toEqual({ message: `wrong key ${redacted}.` });
   });
 
+  it("takes out known values alone where nothing else may be touched", () => {
+    const redactor = new Redactor();
+    redactor.learn([secret]);
+
+    const shown = redactor.redactKnown(`${secret}, sk-somebody-elses-0123456789`);
+
+    expect(shown).toBe(`${redacted}, sk-somebody-elses-0123456789`);
+  });
+
   it("takes out what is left of a value that was cut off", () => {
     expect(aRedactor(secret)(`key ${secret.slice(0, 14)}…`)).toBe(`key ${redacted}…`);
     expect(aRedactor(secret)(`key …${secret.slice(-12)}`)).toBe(`key …${redacted}`);

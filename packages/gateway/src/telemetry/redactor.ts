@@ -68,6 +68,9 @@ export class Redactor {
     return result;
   };
 
+  /** The text without the values that are known, long enough to be told from words, and their forms; all else as it is. */
+  readonly redactKnown = (text: string): string => cut(text, this.#index.find(text));
+
   #learnOne(value: string): void {
     if (value.length >= shortestPattern) {
       if (this.#index.add(value)) for (const form of formsOf(value)) this.#index.add(form);

@@ -42,6 +42,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
     newId: createRequestIds(clock.now()),
     isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers),
     redact: redactor.redact,
+    redactKnown: redactor.redactKnown,
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
     onNotice: (poolId, code, message) => {
       const shown = message === undefined ? undefined : redactor.redact(message);

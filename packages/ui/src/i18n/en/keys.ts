@@ -114,7 +114,7 @@ export const keys = {
   reasonSaid: "The provider said: “{{message}}”",
   reasonUndecryptable: "Cannot be read",
   reasonUndecryptableText:
-    "It was stored under another master key. Start the gateway with that one, or enter the key anew.",
+    "It was stored under another master key. Start the gateway with that one, or delete the key and add it again.",
   reasonUnresolved: "Variable not set",
   reasonUnresolvedHint:
     "Check that the name after $ matches the one that is set, including case. Once it is set, the key takes part by itself.",

@@ -68,7 +68,7 @@ export const overview = {
     "The limit may be that of this machine's address, or of the account that the keys share. More keys of it would not help.",
   noticeMasterKey: "Stored keys cannot be read",
   noticeMasterKeyHint:
-    "They were encrypted with another master key. Start the gateway with that one, or enter the keys again.",
+    "They were encrypted with another master key. Start the gateway with that one, or delete them and add them again.",
   noticeNoKey: "{{provider}} has no key that could be used",
   noticeNoKeyHint: "Add a key, or enable one that works.",
   noticeNotApi: "{{host}} answers {{provider}} with a web page",

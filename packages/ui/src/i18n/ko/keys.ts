@@ -108,7 +108,7 @@ export const keys: SectionOf<"keys"> = {
   reasonSaid: "제공업체 응답: “{{message}}”",
   reasonUndecryptable: "읽을 수 없음",
   reasonUndecryptableText:
-    "다른 마스터 키로 저장되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 다시 입력하세요.",
+    "다른 마스터 키로 저장되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 삭제하고 다시 추가하세요.",
   reasonUnresolved: "변수가 설정되지 않음",
   reasonUnresolvedHint:
     "$ 뒤의 변수 이름이 시스템에 설정된 이름과 대소문자까지 정확히 일치하는지 확인하세요. 설정되면 자동으로 참여합니다.",

@@ -62,7 +62,7 @@ export const overview: SectionOf<"overview"> = {
     "이 서버의 주소나 키들이 함께 속한 계정의 제한일 수 있습니다. 그렇다면 같은 계정의 키를 더 추가해도 도움이 되지 않습니다.",
   noticeMasterKey: "저장된 키를 읽을 수 없습니다",
   noticeMasterKeyHint:
-    "다른 마스터 키로 암호화되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 다시 입력하세요.",
+    "다른 마스터 키로 암호화되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 삭제하고 다시 추가하세요.",
   noticeNoKey: "{{provider}}에 사용할 수 있는 키가 없습니다",
   noticeNoKeyHint: "키를 추가하거나, 정상인 키를 활성화하세요.",
   noticeNotApi: "{{host}}에서 {{provider}} 요청에 웹페이지로 응답합니다",
