@@ -48,6 +48,8 @@ export interface BenchOptions
   readonly policy?: Partial<StatePolicy>;
   /** The one gateway token; with it, tokens are required. */
   readonly token?: string;
+  /** What it is good for. */
+  readonly terms?: Partial<TokenRecord>;
 }
 
 const benches: Bench[] = [];
@@ -92,7 +94,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     catalog: {
       bySlug: (slug) => (slug === "llm" ? runtime : undefined),
       requiresToken: options.token !== undefined,
-      findToken: (text) => (text === options.token ? ({ id: "tok", providerIds: null } as TokenRecord) : undefined),
+      findToken: (text) => (text === options.token ? aToken(options.terms) : undefined),
       secrets: () => [],
     },
     upstream,
@@ -138,6 +140,11 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   };
   benches.push(bench);
   return bench;
+}
+
+function aToken(terms: Partial<TokenRecord> = {}): TokenRecord {
+  const unlimited = { providerIds: null, expiresAt: null, maxRequestsPerMinute: null, maxConcurrent: null };
+  return { id: "tok", name: "laptop", hash: "", prefix: "kw_", ...unlimited, createdAt: 0, lastUsedAt: null, ...terms };
 }
 
 async function listening(server: Server): Promise<number> {
