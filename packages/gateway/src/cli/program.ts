@@ -26,6 +26,7 @@ export function buildProgram(actions: Actions): Command {
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
   addStatus(program, actions);
+  addDoctor(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -36,12 +37,7 @@ export function buildProgram(actions: Actions): Command {
 
 function addStart(program: Command, actions: Actions): void {
   const start = program.command("start").description("start the gateway and serve until it is stopped");
-  for (const setting of Object.values<Setting<unknown>>(startSettings)) {
-    if (setting.variableOnly) continue;
-    start.addOption(optionOf(setting));
-    // So that a flag can win over a variable in both directions.
-    if (setting.argument === undefined) start.addOption(new Option(`--no-${setting.name}`).hideHelp());
-  }
+  addSettings(start, Object.values<Setting<unknown>>(startSettings));
   start.action((flags: Flags) => actions.start(flags));
   start.addHelpText(
     "after",
@@ -55,6 +51,29 @@ Only as variables, because a command line is seen by others:
     ["keywheel start", "with the data in your home directory"],
     ["keywheel start --port 9000 --data-dir ./data", "elsewhere"],
     ["keywheel start --open", "and show the settings page"],
+  ]);
+}
+
+function addSettings(command: Command, settings: readonly Setting<unknown>[]): void {
+  for (const setting of settings) {
+    if (setting.variableOnly) continue;
+    command.addOption(optionOf(setting));
+    // So that a flag can win over a variable in both directions.
+    if (setting.argument === undefined) command.addOption(new Option(`--no-${setting.name}`).hideHelp());
+  }
+}
+
+function addDoctor(program: Command, actions: Actions): void {
+  const doctor = program
+    .command("doctor")
+    .description("check everything that a gateway needs, whether it runs or not")
+    .option("--json", "as JSON");
+  const { host, port, dataDir, envFile, requireToken, allowPrivateMetadata } = startSettings;
+  addSettings(doctor, [host, port, dataDir, envFile, requireToken, allowPrivateMetadata]);
+  doctor.action((flags: Flags) => actions.doctor(flags));
+  example(doctor, [
+    ["keywheel doctor", "exits with 1 if anything fails"],
+    ["keywheel doctor --host 0.0.0.0", "would it start like this?"],
   ]);
 }
 
