@@ -21,6 +21,7 @@ interface TokenView {
   readonly id: string;
   readonly name: string;
   readonly providers: readonly string[] | null;
+  readonly expires_at: string | null;
 }
 
 async function tokens(): Promise<readonly TokenView[]> {
@@ -126,6 +127,92 @@ describe("creating a token", () => {
     expect(await dialog.getByLabel("Name").inputValue()).toBe("");
     expect(await keptBy(page)).not.toContain(token);
   });
+});
+
+it.each([
+  {
+    language: "en",
+    words: {
+      create: "Create token",
+      name: "Name",
+      expiry: "Expires",
+      days: "In 30 days",
+      perMinute: "Requests a minute",
+      concurrent: "At a time",
+      done: "Done",
+      edit: "Edit ci",
+      never: "Never",
+      save: "Save",
+      shown: ["60 requests a minute", "4 at a time", "Good until"],
+      range: "A whole number from 1 to 10,000, or nothing for no limit.",
+    },
+  },
+  {
+    language: "ko",
+    words: {
+      create: "토큰 만들기",
+      name: "이름",
+      expiry: "만료",
+      days: "30일 후",
+      perMinute: "분당 요청 수",
+      concurrent: "동시 요청 수",
+      done: "완료",
+      edit: "ci 편집",
+      never: "만료 없음",
+      save: "저장",
+      shown: ["분당 60회", "동시 4개", "까지 유효"],
+      range: "1부터 10,000까지의 정수를 입력하세요. 비워 두면 제한이 없습니다.",
+    },
+  },
+] as const)("limits a token and its life, shows that and changes it in $language", async ({ language, words }) => {
+  await using session = await openSignedIn(browser, gateway, "/settings/tokens", { language });
+  const { page } = session;
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("main").getByRole("button", { name: words.create }).click();
+  await dialog.getByLabel(words.name).fill("ci");
+  await dialog.getByRole("combobox", { name: words.expiry }).click();
+  await page.getByRole("option", { name: words.days }).click();
+  await dialog.getByLabel(words.perMinute).fill("60");
+  await dialog.getByLabel(words.concurrent).fill("0");
+  await dialog.getByRole("button", { name: words.create }).click();
+  await dialog.getByText(words.range).waitFor();
+  await expectAccessible(page);
+  expect(await tokens()).toEqual([]);
+
+  await dialog.getByLabel(words.concurrent).fill("4");
+  await dialog.getByRole("button", { name: words.create }).click();
+  await dialog.getByRole("button", { name: words.done }).click();
+
+  const row = page.getByRole("listitem").filter({ hasText: "ci" });
+  for (const text of words.shown) await row.getByText(text).waitFor();
+  await expectAccessible(page);
+  const [made] = await tokens();
+  expect(made).toMatchObject({ max_requests_per_minute: 60, max_concurrent: 4 });
+  const days = (Date.parse(made?.expires_at ?? "") - Date.now()) / 86_400_000;
+  expect(Math.round(days)).toBe(30);
+
+  await row.getByRole("button", { name: words.edit }).click();
+  await expectAccessible(page);
+  await dialog.getByRole("combobox", { name: words.expiry }).click();
+  await page.getByRole("option", { name: words.never }).click();
+  await dialog.getByLabel(words.perMinute).fill("");
+  await dialog.getByRole("button", { name: words.save }).click();
+  await dialog.waitFor({ state: "detached" });
+  await row.getByText(words.shown[0]).waitFor({ state: "detached" });
+
+  expect(await tokens()).toMatchObject([
+    { name: "ci", expires_at: null, max_requests_per_minute: null, max_concurrent: 4 },
+  ]);
+});
+
+it("says that a token has expired, once it has", async () => {
+  const soon = new Date(Date.now() + 1_500).toISOString();
+  await gateway.api("POST", "/tokens", { name: "short", expires_at: soon });
+  await eventually(async () => Date.now() > Date.parse(soon), Boolean, { what: "the end of the token" });
+  await using session = await openSignedIn(browser, gateway, "/settings/tokens");
+
+  await session.page.getByText("Expired", { exact: true }).waitFor();
+  await expectAccessible(session.page);
 });
 
 it("asks before it revokes, and Cancel leaves the token", async () => {

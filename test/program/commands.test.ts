@@ -136,6 +136,53 @@ describe("while a gateway runs", () => {
     expect(await gateway.api("GET", "/tokens")).toEqual({ data: [] });
   });
 
+  it("limits a token, changes it and shows what it is good for", async () => {
+    await using gateway = await runGateway();
+    const { keywheel } = keywheelIn(gateway.dataDir, { KEYWHEEL_DATA_DIR: gateway.dataDir });
+    const tokens = async () => (await gateway.api<{ data: Record<string, unknown>[] }>("GET", "/tokens")).data;
+
+    await keywheel("token create ci --expires 2099-01-31 --max-requests-per-minute 60 --max-concurrent 4");
+    expect(await tokens()).toMatchObject([
+      { name: "ci", expires_at: new Date(2099, 1, 1).toISOString(), max_requests_per_minute: 60, max_concurrent: 4 },
+    ]);
+    expect((await keywheel("token list")).stdout).toMatch(/ci .* 60 a minute, 4 at a time +2099-02-01 00:00/);
+
+    const set = await keywheel("token set ci --expires never --max-requests-per-minute none --name desk");
+    expect(set.stdout).toBe('Changed the token "desk": 4 at a time, expires never.\n');
+    expect(await tokens()).toMatchObject([{ name: "desk", expires_at: null, max_requests_per_minute: null }]);
+
+    const [words, range, past, nothing] = [
+      await keywheel("token set desk --expires soon"),
+      await keywheel("token set desk --max-concurrent 0"),
+      await keywheel("token set desk --expires 2020-01-31"),
+      await keywheel("token set desk"),
+    ];
+    expect([words.code, range.code, past.code, nothing.code]).toEqual([2, 1, 1, 2]);
+    expect(words.stderr).toContain("Expected `--expires` to be a time from now such as 12h");
+    expect(range.stderr).toBe("Expected `--max-concurrent` to be an integer from 1 to 10000, got 0.\n");
+    expect(past.stderr).toBe("Expected `--expires` to lie in the future.\n");
+  });
+
+  it("makes the admin token anew, with a gateway and without one", async () => {
+    using place = aHome();
+    const dataDir = join(place.home, "data");
+    const { keywheel, said } = keywheelIn(place.home, { KEYWHEEL_DATA_DIR: dataDir });
+    const ask = async (url: string, token: string) =>
+      (await fetch(`${url}/api/status`, { headers: { authorization: `Bearer ${token}` } })).status;
+    await keywheel("provider add openai");
+    const before = (await keywheel("token rotate-admin --yes")).stdout.trim();
+
+    await using gateway = await runGateway({ dataDir, env: { KEYWHEEL_ADMIN_TOKEN: "" } });
+    expect(await ask(gateway.url, before)).toBe(200);
+    expect((await keywheel("token rotate-admin")).code).toBe(2);
+    const { code, stdout, stderr } = await keywheel("token rotate-admin --yes");
+
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^kwa_[a-z2-7]{32}\n$/)]);
+    expect(stderr).toContain("shown once");
+    expect([await ask(gateway.url, before), await ask(gateway.url, stdout.trim())]).toEqual([401, 200]);
+    expect(said().split(stdout.trim()).length).toBe(2);
+  });
+
   it("names the flag that was refused, not the field", async () => {
     await using gateway = await runGateway();
     await gateway.addProvider({ baseUrl: "https://api.openai.com/v1" });

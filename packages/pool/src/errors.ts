@@ -13,6 +13,7 @@ export type ErrorCode =
   | "pool_exhausted"
   | "no_usable_key"
   | "unauthorized"
+  | "token_limited"
   | "forbidden"
   | "unknown_provider"
   | "upstream_unreachable"
@@ -45,6 +46,11 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorEntry>> = {
     status: 401,
     title: "A gateway token is required",
     hint: "Send a token made with `keywheel token create` as the API key.",
+  },
+  token_limited: {
+    status: 429,
+    title: "The limit of this gateway token is reached",
+    hint: "Wait for `retry-after`, or have the operator raise the token's limit.",
   },
   forbidden: { status: 403, title: "Not allowed", hint: "Ask the operator of this gateway." },
   unknown_provider: {

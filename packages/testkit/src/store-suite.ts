@@ -66,6 +66,9 @@ export function aTokenRecord(parts: Partial<TokenRecord> = {}): TokenRecord {
     hash: `hash-of-${id}`,
     prefix: "kw_ab",
     providerIds: null,
+    expiresAt: null,
+    maxRequestsPerMinute: null,
+    maxConcurrent: null,
     createdAt,
     lastUsedAt: null,
     ...parts,
@@ -473,10 +476,23 @@ function describeTokens(current: Current, reopen: Reopen): void {
       const tokens = [
         aTokenRecord({ providerIds: ["prv_1", "prv_gone"] }),
         aTokenRecord({ id: "tok_2", providerIds: [] }),
+        aTokenRecord({ id: "tok_3", expiresAt: 1_900_000_000_000, maxRequestsPerMinute: 60, maxConcurrent: 4 }),
       ];
       for (const token of tokens) await current().insertToken(token);
 
       expect((await (await reopen()).load()).tokens).toEqual(tokens);
+    });
+
+    it("takes on new terms, and keeps what is not of them", async () => {
+      const limited = aTokenRecord({ providerIds: ["prv_1"], expiresAt: 5, maxRequestsPerMinute: 1, lastUsedAt: 3 });
+      const other = aTokenRecord({ id: "tok_2" });
+      for (const token of [limited, other]) await current().insertToken(token);
+      const terms = { name: "desk", providerIds: null, expiresAt: null, maxRequestsPerMinute: 7, maxConcurrent: 2 };
+
+      await current().updateToken("tok_1", terms);
+      await current().updateToken("tok_9", terms);
+
+      expect((await current().load()).tokens).toEqual([{ ...limited, ...terms }, other]);
     });
 
     it("remember the latest use", async () => {

@@ -12,7 +12,11 @@ export type CatalogEvent =
       readonly at: number;
     }
   | { readonly type: "key-order-changed"; readonly providerId: string; readonly at: number }
-  | { readonly type: "token-created" | "token-deleted"; readonly tokenId: string; readonly at: number }
+  | {
+      readonly type: "token-created" | "token-changed" | "token-deleted";
+      readonly tokenId: string;
+      readonly at: number;
+    }
   | {
       readonly type: "session-ended";
       readonly sessionId: string;

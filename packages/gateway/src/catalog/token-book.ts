@@ -1,10 +1,16 @@
 import { createHash } from "node:crypto";
 import { type FieldError, KeywheelError, Secret } from "@keywheel/pool";
-import type { TokenRecord } from "../store/store.ts";
+import type { TokenRecord, TokenTerms } from "../store/store.ts";
 import { type CatalogCore, refuseIfAny } from "./core.ts";
 import { randomText } from "./ids.ts";
 
 const shownPrefixLength = 7;
+
+/** What a token is good for, as a caller says it. */
+export type TokenWishes = Partial<Omit<TokenTerms, "name" | "providerIds">> & {
+  /** Ids or slugs; null for all. */
+  readonly providers?: readonly string[] | null | undefined;
+};
 
 /** Gateway tokens: what clients show. They are kept as SHA-256: 160 random bits need no slow hash. */
 export class TokenBook {
@@ -34,34 +40,34 @@ export class TokenBook {
 
   /**
    * The token that this text is. Found by its hash: how long that takes tells nothing about the hashes that are stored.
-   * Counts as a use of the token.
+   * Counts as a use of the token, unless it has expired.
    */
   find(text: string): TokenRecord | undefined {
     const id = this.#byHash.get(hashOf(text));
     const record = id === undefined ? undefined : this.#byId.get(id);
     if (!record) return undefined;
     const at = this.#core.now();
+    if (hasExpired(record, at)) return record;
     this.#byId.set(record.id, { ...record, lastUsedAt: at });
     this.#used.set(record.id, at);
     return record;
   }
 
   /**
-   * @param providers ids or slugs; null or left out for all
+   * @param wishes what is left out does not limit it
    * @returns the record, and the token itself for the only time
    * @throws KeywheelError validation_failed, store_unavailable
    */
-  add(name: string, providers?: readonly string[] | null): Promise<{ record: TokenRecord; token: Secret }> {
+  add(name: string, wishes: TokenWishes = {}): Promise<{ record: TokenRecord; token: Secret }> {
     const core = this.#core;
     return core.alone(async () => {
       const text = `kw_${randomText(32, core.deps.random)}`;
       const at = core.now();
       const record: TokenRecord = {
         id: core.newId("tok"),
-        name,
         hash: hashOf(text),
         prefix: text.slice(0, shownPrefixLength),
-        providerIds: this.#providerIdsOf(providers),
+        ...this.#termsOf({ ...unlimited, name }, wishes),
         createdAt: at,
         lastUsedAt: null,
       };
@@ -69,6 +75,26 @@ export class TokenBook {
       this.#hold(record);
       core.tell({ type: "token-created", tokenId: record.id, at });
       return { record, token: new Secret(text) };
+    });
+  }
+
+  /**
+   * Changes what is named, from the next request on; the token itself stays.
+   *
+   * @throws KeywheelError not_found, validation_failed, store_unavailable
+   */
+  change(tokenId: string, { name, ...wishes }: TokenWishes & { readonly name?: string }): Promise<TokenRecord> {
+    const core = this.#core;
+    return core.alone(async () => {
+      const before = this.#byId.get(tokenId);
+      if (!before) throw new KeywheelError("not_found", "There is no such token");
+      const terms = this.#termsOf({ ...before, ...(name === undefined ? {} : { name }) }, wishes);
+      await core.write((store) => store.updateToken(tokenId, terms));
+      // It may have been used meanwhile.
+      const record = { ...(this.#byId.get(tokenId) ?? before), ...terms };
+      this.#hold(record);
+      core.tell({ type: "token-changed", tokenId, at: core.now() });
+      return record;
     });
   }
 
@@ -99,18 +125,45 @@ export class TokenBook {
     this.#byHash.set(record.hash, record.id);
   }
 
-  #providerIdsOf(providers: readonly string[] | null | undefined): readonly string[] | null {
-    if (providers === undefined || providers === null) return null;
+  #termsOf(before: TokenTerms, wishes: TokenWishes): TokenTerms {
+    const { providers, expiresAt = before.expiresAt } = wishes;
+    // What is stored already may come back with the rest, though it has passed.
+    if (expiresAt !== null && expiresAt !== before.expiresAt && expiresAt <= this.#core.now()) {
+      refuseIfAny([{ path: "expires_at", message: "Expected `expires_at` to lie in the future" }]);
+    }
+    return {
+      name: before.name,
+      providerIds: providers === undefined ? before.providerIds : this.#providerIdsOf(providers, before.providerIds),
+      expiresAt,
+      maxRequestsPerMinute: orBefore(wishes.maxRequestsPerMinute, before.maxRequestsPerMinute),
+      maxConcurrent: orBefore(wishes.maxConcurrent, before.maxConcurrent),
+    };
+  }
+
+  /** @param before ids that may be named though their provider is gone */
+  #providerIdsOf(providers: readonly string[] | null, before: readonly string[] | null): readonly string[] | null {
+    if (providers === null) return null;
     const problems: FieldError[] = [];
     const ids = providers.map((idOrSlug, index) => {
       const entry = this.#core.find(idOrSlug);
       const path = `providers.${index}`;
+      if (!entry && before?.includes(idOrSlug)) return idOrSlug;
       if (!entry) problems.push({ path, message: `Expected \`${path}\` to be a provider's id or slug` });
       return entry?.record.id ?? "";
     });
     refuseIfAny(problems);
     return [...new Set(ids)];
   }
+}
+
+const unlimited = { providerIds: null, expiresAt: null, maxRequestsPerMinute: null, maxConcurrent: null } as const;
+
+function orBefore<T>(wished: T | undefined, before: T): T {
+  return wished === undefined ? before : wished;
+}
+
+function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {
+  return expiresAt !== null && now >= expiresAt;
 }
 
 function hashOf(text: string): string {

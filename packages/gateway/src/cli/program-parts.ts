@@ -14,6 +14,8 @@ export interface Actions {
   ) => Promise<void>;
   /** The same until it is interrupted. */
   readonly watch: (flags: Flags, command: (context: Context, signal: AbortSignal) => Promise<void>) => Promise<void>;
+  /** Says how everything stands that a gateway needs. */
+  readonly doctor: (flags: Flags) => Promise<void>;
   readonly version: (flags: Flags) => void;
 }
 

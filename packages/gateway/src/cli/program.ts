@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import type { TokenFlags } from "./commands/token.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import { addProviderCommands } from "./program-providers.ts";
@@ -25,6 +26,7 @@ export function buildProgram(actions: Actions): Command {
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
   addStatus(program, actions);
+  addDoctor(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -35,12 +37,7 @@ export function buildProgram(actions: Actions): Command {
 
 function addStart(program: Command, actions: Actions): void {
   const start = program.command("start").description("start the gateway and serve until it is stopped");
-  for (const setting of Object.values<Setting<unknown>>(startSettings)) {
-    if (setting.variableOnly) continue;
-    start.addOption(optionOf(setting));
-    // So that a flag can win over a variable in both directions.
-    if (setting.argument === undefined) start.addOption(new Option(`--no-${setting.name}`).hideHelp());
-  }
+  addSettings(start, Object.values<Setting<unknown>>(startSettings));
   start.action((flags: Flags) => actions.start(flags));
   start.addHelpText(
     "after",
@@ -54,6 +51,29 @@ Only as variables, because a command line is seen by others:
     ["keywheel start", "with the data in your home directory"],
     ["keywheel start --port 9000 --data-dir ./data", "elsewhere"],
     ["keywheel start --open", "and show the settings page"],
+  ]);
+}
+
+function addSettings(command: Command, settings: readonly Setting<unknown>[]): void {
+  for (const setting of settings) {
+    if (setting.variableOnly) continue;
+    command.addOption(optionOf(setting));
+    // So that a flag can win over a variable in both directions.
+    if (setting.argument === undefined) command.addOption(new Option(`--no-${setting.name}`).hideHelp());
+  }
+}
+
+function addDoctor(program: Command, actions: Actions): void {
+  const doctor = program
+    .command("doctor")
+    .description("check everything that a gateway needs, whether it runs or not")
+    .option("--json", "as JSON");
+  const { host, port, dataDir, envFile, requireToken, allowPrivateMetadata } = startSettings;
+  addSettings(doctor, [host, port, dataDir, envFile, requireToken, allowPrivateMetadata]);
+  doctor.action((flags: Flags) => actions.doctor(flags));
+  example(doctor, [
+    ["keywheel doctor", "exits with 1 if anything fails"],
+    ["keywheel doctor --host 0.0.0.0", "would it start like this?"],
   ]);
 }
 
@@ -88,19 +108,28 @@ function addSessionCommands(program: Command, actions: Actions): void {
 
 function addTokenCommands(program: Command, actions: Actions): void {
   const token = program.command("token").description("make and revoke the tokens that clients show to the gateway");
-  const create = managing(token.command("create <name>").description("make a token; it is shown once"))
-    .addOption(repeatable("--provider <slug>", "limit it to this provider; may be repeated"))
-    .action((name: string, flags: Flags & { readonly provider?: readonly string[] }) =>
-      actions.manage(
-        flags,
-        async (context) => (await import("./commands/token.ts")).createToken(context, name, flags),
-        { creates: true },
-      ),
-    );
+  const create = withTerms(
+    managing(token.command("create <name>").description("make a token; it is shown once")),
+  ).action((name: string, flags: Flags & TokenFlags) =>
+    actions.manage(flags, async (context) => (await import("./commands/token.ts")).createToken(context, name, flags), {
+      creates: true,
+    }),
+  );
   example(create, [
     ["keywheel token create laptop", "for all providers"],
-    ["keywheel token create ci --provider openai", "for one"],
+    ["keywheel token create ci --provider openai --expires 30d", "for one, and for a month"],
+    ["keywheel token create batch --max-requests-per-minute 60 --max-concurrent 4", "with limits"],
   ]);
+  const set = withTerms(
+    managing(
+      token.command("set <name>").description("change what a token is good for, by its name or id; the token stays"),
+    ),
+  )
+    .option("--name <text>", "a new name")
+    .action((name: string, flags: Flags & TokenFlags & { readonly name?: string }) =>
+      actions.manage(flags, async (context) => (await import("./commands/token.ts")).setToken(context, name, flags)),
+    );
+  example(set, [["keywheel token set laptop --expires never --max-requests-per-minute none", "take its limits away"]]);
   managing(token.command("list").description("list the tokens")).action((flags: Flags) =>
     actions.manage(flags, async (context) => (await import("./commands/token.ts")).listTokens(context)),
   );
@@ -109,6 +138,24 @@ function addTokenCommands(program: Command, actions: Actions): void {
     .action((name: string, flags: Flags & { readonly yes?: boolean }) =>
       actions.manage(flags, async (context) => (await import("./commands/token.ts")).revokeToken(context, name, flags)),
     );
+  const rotate = managing(
+    token
+      .command("rotate-admin")
+      .description("make the admin token anew; it is shown once, and browsers are signed out"),
+  )
+    .option("-y, --yes", "do not ask")
+    .action((flags: Flags & { readonly yes?: boolean }) =>
+      actions.manage(flags, async (context) => (await import("./commands/token.ts")).rotateAdminToken(context, flags)),
+    );
+  example(rotate, [["keywheel token rotate-admin", "after it may have been seen"]]);
+}
+
+function withTerms(command: Command): Command {
+  return command
+    .addOption(repeatable("--provider <slug>", "limit it to this provider; may be repeated; all for no such limit"))
+    .option("--expires <when>", "refuse it from then on: 12h, 30d, 2w, 2027-01-31 or never (default: never)")
+    .option("--max-requests-per-minute <number>", "requests in any 60 seconds, 1 to 100000 or none (default: none)")
+    .option("--max-concurrent <number>", "requests at a time, streams included, 1 to 10000 or none (default: none)");
 }
 
 function addStatus(program: Command, actions: Actions): void {

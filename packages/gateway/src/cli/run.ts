@@ -55,6 +55,7 @@ function actionsFor(terminal: Terminal): Actions {
       process.once("SIGTERM", () => interruption.abort());
       await actionsFor(terminal).manage(flags, (context) => command(context, interruption.signal));
     },
+    doctor: async (flags) => (await import("./doctor/doctor.ts")).doctor(flags, terminal),
     version: (flags) => terminal.out(`${versionFor(flags)}\n`),
   };
 }

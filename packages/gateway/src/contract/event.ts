@@ -20,6 +20,7 @@ export const eventTypes = [
   "key-deleted",
   "key-order-changed",
   "token-created",
+  "token-changed",
   "token-deleted",
   "session-ended",
 ] as const;

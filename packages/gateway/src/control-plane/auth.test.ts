@@ -1,6 +1,6 @@
 import { createFakeClock } from "@keywheel/testkit";
 import { Secret } from "@keywheel/pool";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AdminAuth, type AdminAuthOptions, problemOfAdminToken } from "./auth.ts";
 import { sessionIdleMs, sessionLifeMs } from "./browser-sessions.ts";
 
@@ -83,6 +83,40 @@ describe("the admin token", () => {
       "unauthorized",
       "unauthorized",
     ]);
+  });
+});
+
+describe("a new admin token", () => {
+  it("ends what the former one opened, over a restart too, and is told to the redactor first", async () => {
+    const learnt: string[] = [];
+    const { auth, madeToken, store } = await open({
+      learnSecrets: (values) => learnt.push(...[...values].map((value) => value.reveal())),
+    });
+    const cookie = auth.browsers.create();
+    const { code } = auth.createSignInCode();
+
+    const text = (await auth.rotate()).reveal();
+    await vi.waitFor(() => expect(store.meta.get("browser_sessions")).not.toContain("hash"));
+    const later = await open({ store });
+
+    for (const one of [auth, later.auth]) {
+      expect([check(one, madeToken?.reveal() ?? ""), check(one, text)]).toEqual(["unauthorized", "right"]);
+      expect(one.browsers.isValid(cookie)).toBe(false);
+    }
+    expect(() => auth.redeem(code, "10.0.0.1")).toThrow(/sign-in link/);
+    expect(learnt).toEqual([text]);
+    expect(JSON.stringify([...store.meta])).not.toContain(text.slice(4, 12));
+  });
+
+  it("that cannot be written changes nothing", async () => {
+    const { auth, madeToken, store } = await open();
+    const cookie = auth.browsers.create();
+    store.setMeta = () => Promise.reject(new Error("the disk is full"));
+
+    await expect(auth.rotate()).rejects.toThrow("the disk is full");
+
+    expect(check(auth, madeToken?.reveal() ?? "")).toBe("right");
+    expect(auth.browsers.isValid(cookie)).toBe(true);
   });
 });
 

@@ -14,6 +14,8 @@ export interface AdminAuthOptions {
   /** Makes a token when there is none. Without it and any token, nothing under /api can be called. */
   readonly makeToken: boolean;
   readonly throttle?: ThrottleLimits;
+  /** Told of a token that is made later on, before anything can show it: the redactor's `learn`. */
+  readonly learnSecrets?: (values: Iterable<Secret>) => void;
   /** Told when browsers cannot be kept signed in over a restart. */
   readonly warn?: (message: string, error: unknown) => void;
 }
@@ -33,8 +35,11 @@ const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 export class AdminAuth {
   readonly browsers: BrowserSessions;
   readonly #clock: Clock;
-  readonly #hashes: readonly Buffer[];
-  readonly #hasAdminToken: boolean;
+  readonly #store: AdminAuthOptions["store"];
+  readonly #learnSecrets: AdminAuthOptions["learnSecrets"];
+  readonly #isFixed: boolean;
+  readonly #operatorHashes: readonly Buffer[];
+  #tokenHash: Buffer | undefined;
   readonly #throttle: Throttle;
   /** Sign-in codes by their hash, and when they end. */
   readonly #codes = new Map<string, number>();
@@ -55,7 +60,7 @@ export class AdminAuth {
     if (stored !== undefined)
       return { auth: new AdminAuth(options, Buffer.from(stored, "hex"), saved), madeToken: undefined };
     if (!makeToken) return { auth: new AdminAuth(options, undefined, saved), madeToken: undefined };
-    const text = `kwa_${Array.from(randomBytes(32), (byte) => alphabet[byte & 31]).join("")}`;
+    const text = randomToken();
     await store.setMeta(metaToken, sha256(text).toString("hex"));
     return { auth: new AdminAuth(options, sha256(text), saved), madeToken: new Secret(text) };
   }
@@ -63,15 +68,17 @@ export class AdminAuth {
   private constructor(options: AdminAuthOptions, tokenHash: Buffer | undefined, savedSessions: string | undefined) {
     const { clock, operatorToken, store, warn } = options;
     this.#clock = clock;
-    this.#hasAdminToken = tokenHash !== undefined;
-    const operator = operatorToken === undefined ? [] : [sha256(operatorToken.reveal())];
-    this.#hashes = tokenHash === undefined ? operator : [tokenHash, ...operator];
+    this.#store = store;
+    this.#learnSecrets = options.learnSecrets;
+    this.#isFixed = options.environmentToken !== undefined;
+    this.#tokenHash = tokenHash;
+    this.#operatorHashes = operatorToken === undefined ? [] : [sha256(operatorToken.reveal())];
     this.#throttle = new Throttle(clock, options.throttle);
     let lastSave = Promise.resolve();
     this.browsers = new BrowserSessions({
       clock,
       saved: savedSessions,
-      tokenMark: tokenHash === undefined ? "" : sha256(tokenHash.toString("hex")).toString("hex"),
+      tokenMark: markOf(tokenHash),
       save: (text) => {
         // One after the other, so that the last word is the latest; a sign-in does not wait for it, nor fail with it.
         lastSave = lastSave
@@ -83,7 +90,31 @@ export class AdminAuth {
 
   /** Whether an admin token is set, from the environment or made at the first start. */
   get hasAdminToken(): boolean {
-    return this.#hasAdminToken;
+    return this.#tokenHash !== undefined;
+  }
+
+  /**
+   * Puts a new admin token in the place of the present one, which is refused from then on. Every browser is signed out, and
+   * sign-in links that were not used are void. Nothing has changed if it fails.
+   *
+   * @returns the new token: it is shown this once
+   * @throws KeywheelError conflict if `KEYWHEEL_ADMIN_TOKEN` fixes the token, store_unavailable
+   */
+  async rotate(): Promise<Secret> {
+    if (this.#isFixed) {
+      throw new KeywheelError("conflict", "The admin token is fixed by KEYWHEEL_ADMIN_TOKEN", {
+        hint: "Set another value there and start the gateway again; that signs every browser out as well.",
+      });
+    }
+    const text = randomToken();
+    const token = new Secret(text);
+    this.#learnSecrets?.([token]);
+    const hash = sha256(text);
+    await this.#store.setMeta(metaToken, hash.toString("hex"));
+    this.#tokenHash = hash;
+    this.#codes.clear();
+    this.browsers.endAll(markOf(hash));
+    return token;
   }
 
   /**
@@ -126,7 +157,8 @@ export class AdminAuth {
   #isRight(token: string): boolean {
     const hash = sha256(token);
     // Every hash is looked at, so that the time does not tell which one was meant.
-    return this.#hashes.map((other) => timingSafeEqual(hash, other)).includes(true);
+    const hashes = this.#tokenHash === undefined ? this.#operatorHashes : [this.#tokenHash, ...this.#operatorHashes];
+    return hashes.map((other) => timingSafeEqual(hash, other)).includes(true);
   }
 
   #wrong(peer: string, message: string): KeywheelError {
@@ -149,6 +181,15 @@ export function problemOfAdminToken(token: string): string | undefined {
     return "KEYWHEEL_ADMIN_TOKEN holds white space or characters that cannot be sent in a header.";
   }
   return undefined;
+}
+
+function randomToken(): string {
+  return `kwa_${Array.from(randomBytes(32), (byte) => alphabet[byte & 31]).join("")}`;
+}
+
+/** Tells admin tokens apart and gives none away. */
+function markOf(tokenHash: Buffer | undefined): string {
+  return tokenHash === undefined ? "" : sha256(tokenHash.toString("hex")).toString("hex");
 }
 
 function sha256(text: string): Buffer {

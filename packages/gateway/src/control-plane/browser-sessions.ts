@@ -28,10 +28,12 @@ export interface BrowserSessionsOptions {
 /** Browsers that are signed in. Their cookies hold 256 random bits, of which only hashes are kept. */
 export class BrowserSessions {
   readonly #options: BrowserSessionsOptions;
+  #tokenMark: string;
   readonly #sessions = new Map<string, BrowserSession>();
 
   constructor(options: BrowserSessionsOptions) {
     this.#options = options;
+    this.#tokenMark = options.tokenMark;
     for (const [hash, session] of read(options)) this.#sessions.set(hash, session);
   }
 
@@ -68,6 +70,13 @@ export class BrowserSessions {
     if (this.#sessions.delete(hashOf(cookie))) this.#save();
   }
 
+  /** Signs every browser out. @param tokenMark stands for the admin token from now on */
+  endAll(tokenMark: string): void {
+    this.#tokenMark = tokenMark;
+    this.#sessions.clear();
+    this.#save();
+  }
+
   #forgetEnded(now: number): void {
     for (const [hash, session] of this.#sessions) if (hasEnded(session, now)) this.#sessions.delete(hash);
     const surplus = this.#sessions.size + 1 - mostSessions;
@@ -78,7 +87,7 @@ export class BrowserSessions {
 
   #save(): void {
     const sessions = [...this.#sessions].map(([hash, { createdAt, usedAt }]) => ({ hash, createdAt, usedAt }));
-    this.#options.save(JSON.stringify({ tokenMark: this.#options.tokenMark, sessions }));
+    this.#options.save(JSON.stringify({ tokenMark: this.#tokenMark, sessions }));
   }
 }
 

@@ -12,6 +12,10 @@ afterAll(() => bench.close());
 const json = { "content-type": "application/json" };
 const withToken = { authorization: `Bearer ${benchToken}` };
 
+function cookieOf(headers: Headers): string {
+  return /^keywheel_session=([^;]*)/.exec(headers.get("set-cookie") ?? "")?.[1] ?? "";
+}
+
 describe("calls without a right token", () => {
   const paths = ["/api", "/api/", "/api/status", "/api/openapi.json", "/api/providers", "/api/events", "/api/nothing"];
 
@@ -68,10 +72,6 @@ describe("calls without a right token", () => {
 });
 
 describe("signing in", () => {
-  function cookieOf(headers: Headers): string {
-    return /^keywheel_session=([^;]*)/.exec(headers.get("set-cookie") ?? "")?.[1] ?? "";
-  }
-
   it("gives a cookie that no script and no other site sees, and no token", async () => {
     const { status, headers } = await bench.call("POST", "/api/sign-in", { token: ` ${benchToken}\n` }, json);
     const cookie = cookieOf(headers);
@@ -251,6 +251,48 @@ describe("paths and methods", () => {
   });
 });
 
+describe("the admin token made anew", () => {
+  it("stands alone: the former one, signed-in browsers and unused links are refused at once", async () => {
+    const own = await openControlBench({ auth: { environmentToken: undefined, makeToken: true } });
+    const operator = { authorization: `Bearer ${own.store.operatorToken}` };
+    const signedIn = async (token: string) =>
+      `keywheel_session=${cookieOf((await own.call("POST", "/api/sign-in", { token }, json)).headers)}`;
+    const { body: first } = await own.call("POST", "/api/admin-token/rotate", undefined, operator);
+    const cookie = await signedIn(first.token);
+    const link = (await own.call("POST", "/api/sign-in-links", undefined, operator)).body.path;
+    expect((await own.call("GET", "/api/status", undefined, { cookie })).status).toBe(200);
+
+    const { status, body, headers } = await own.call("POST", "/api/admin-token/rotate", undefined, {
+      authorization: `Bearer ${first.token}`,
+    });
+    const statusFor = async (given: Record<string, string>) =>
+      (await own.call("GET", "/api/status", undefined, given)).status;
+
+    expect([status, body.token, headers.get("cache-control")]).toEqual([
+      201,
+      expect.stringMatching(/^kwa_[a-z2-7]{32}$/),
+      "no-store",
+    ]);
+    expect(await statusFor({ authorization: `Bearer ${first.token}` })).toBe(401);
+    expect(await statusFor({ cookie })).toBe(401);
+    expect((await own.call("GET", link, undefined, {})).headers.get("set-cookie")).toBeNull();
+    expect(await statusFor({ authorization: `Bearer ${body.token}` })).toBe(200);
+    expect(await statusFor(operator)).toBe(200);
+    expect(await statusFor({ cookie: await signedIn(body.token) })).toBe(200);
+    await own.close();
+  });
+
+  it("is refused where the environment fixes it", async () => {
+    const { status, body } = await bench.call("POST", "/api/admin-token/rotate");
+
+    expect([status, body.code, body.detail]).toEqual([
+      409,
+      "conflict",
+      "The admin token is fixed by KEYWHEEL_ADMIN_TOKEN",
+    ]);
+  });
+});
+
 describe("tokens", () => {
   it("are shown once, found by what they are, and gone when they are revoked", async () => {
     await bench.addProvider({ slug: "mine" });
@@ -280,6 +322,68 @@ describe("tokens", () => {
     expect((await bench.store.load()).tokens[0]?.lastUsedAt).toBe(bench.clock.now());
   });
 
+  it("expire, and are limited, as they were made", async () => {
+    const terms = { expires_at: "2026-01-31T09:00:00+09:00", max_requests_per_minute: 60, max_concurrent: 4 };
+    const { status, body } = await bench.call("POST", "/api/tokens", { name: "ci", ...terms });
+
+    expect([status, body]).toMatchObject([201, { ...terms, expires_at: "2026-01-31T00:00:00.000Z" }]);
+    expect(bench.catalog.findToken(body.token)).toMatchObject({
+      expiresAt: Date.parse(terms.expires_at),
+      maxRequestsPerMinute: 60,
+      maxConcurrent: 4,
+    });
+    expect((await bench.store.load()).tokens).toMatchObject([{ maxConcurrent: 4 }]);
+    expect((await bench.call("POST", "/api/tokens", { name: "free" })).body).toMatchObject({
+      expires_at: null,
+      max_requests_per_minute: null,
+      max_concurrent: null,
+    });
+  });
+
+  it("are changed in place: what is named, and nothing else", async () => {
+    await bench.addProvider({ slug: "mine" });
+    const { body: made } = await bench.call("POST", "/api/tokens", { name: "ci", max_concurrent: 4 });
+    const path = `/api/tokens/${made.id}`;
+
+    const changed = await bench.call("PATCH", path, { providers: ["mine"], max_requests_per_minute: 5 });
+    expect([changed.status, changed.body]).toMatchObject([200, { name: "ci", max_concurrent: 4 }]);
+    expect(bench.catalog.findToken(made.token)).toMatchObject({ maxRequestsPerMinute: 5, maxConcurrent: 4 });
+    // As GET gave it, with one thing changed.
+    const back = await bench.call("PATCH", path, { ...changed.body, name: "desk" });
+    expect([back.status, back.body]).toMatchObject([
+      200,
+      { max_concurrent: 4, max_requests_per_minute: 5, name: "desk" },
+    ]);
+    await bench.call("PATCH", path, { providers: null, max_requests_per_minute: null, max_concurrent: null });
+
+    expect((await bench.store.load()).tokens).toMatchObject([
+      { name: "desk", providerIds: null, maxRequestsPerMinute: null, maxConcurrent: null },
+    ]);
+    expect(bench.told).toContain("token-changed");
+    expect((await bench.call("PATCH", "/api/tokens/tok_none", { name: "x" })).status).toBe(404);
+  });
+
+  it("may keep what has passed meanwhile, and are not used by being tried after their end", async () => {
+    const { body } = await bench.call("POST", "/api/tokens", { name: "ci", expires_at: "2026-01-01T00:01:00Z" });
+    const path = `/api/tokens/${body.id}`;
+    bench.clock.advance(3_600_000);
+
+    expect(bench.catalog.findToken(body.token)?.lastUsedAt).toBeNull();
+    expect((await bench.call("PATCH", path, { expires_at: body.expires_at, name: "old" })).status).toBe(200);
+    expect((await bench.call("PATCH", path, { expires_at: "2026-01-01T00:02:00Z" })).body.errors).toMatchObject([
+      { path: "expires_at", message: "Expected `expires_at` to lie in the future" },
+    ]);
+    expect((await bench.call("GET", "/api/tokens")).body.data[0].last_used_at).toBeNull();
+  });
+
+  it("stay as they are if the change cannot be written", async () => {
+    const { body } = await bench.call("POST", "/api/tokens", { name: "ci" });
+    bench.breakStore("updateToken");
+
+    expect((await bench.call("PATCH", `/api/tokens/${body.id}`, { max_concurrent: 1 })).status).toBe(503);
+    expect(bench.catalog.findToken(body.token)?.maxConcurrent).toBeNull();
+  });
+
   it.each([
     [{}, "name"],
     [{ name: "" }, "name"],
@@ -288,6 +392,13 @@ describe("tokens", () => {
     [{ name: "x", providers: ["none"] }, "providers.0"],
     [{ name: "x", providers: "mine" }, "providers"],
     [{ name: "x", token: "kw_own" }, "token"],
+    [{ name: "x", expires_at: "tomorrow" }, "expires_at"],
+    [{ name: "x", expires_at: "2026-02-30T00:00:00Z" }, "expires_at"],
+    [{ name: "x", expires_at: "2025-12-31T00:00:00Z" }, "expires_at"],
+    [{ name: "x", max_requests_per_minute: 0 }, "max_requests_per_minute"],
+    [{ name: "x", max_requests_per_minute: 1.5 }, "max_requests_per_minute"],
+    [{ name: "x", max_concurrent: "4" }, "max_concurrent"],
+    [{ name: "x", max_concurrent: 10_001 }, "max_concurrent"],
   ])("are refused: %j", async (body, path) => {
     const answer = await bench.call("POST", "/api/tokens", body);
 

@@ -64,6 +64,9 @@ export function tokenToWire(record: TokenRecord): z.infer<typeof tokenSchema> {
     name: record.name,
     prefix: record.prefix,
     providers: record.providerIds === null ? null : [...record.providerIds],
+    expires_at: toTimeOrNull(record.expiresAt),
+    max_requests_per_minute: record.maxRequestsPerMinute,
+    max_concurrent: record.maxConcurrent,
     created_at: toTime(record.createdAt),
     last_used_at: toTimeOrNull(record.lastUsedAt),
   };

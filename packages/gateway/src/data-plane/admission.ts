@@ -66,9 +66,8 @@ export function admit(
     return { code: "unknown_provider", message: `The provider "${shown(target.slug)}" is disabled.` };
   }
   const token = tokenOf(passage, runtime, catalog);
-  if (token === "refused" || (token === undefined && catalog.requiresToken && !isOwnPage(request))) {
-    return { code: "unauthorized" };
-  }
+  if (token === undefined && catalog.requiresToken && !isOwnPage(request)) return { code: "unauthorized" };
+  if (token !== undefined && "code" in token) return token;
   if (forbiddenMethods.has(request.method ?? "")) {
     return { code: "invalid_request", message: `The method ${request.method ?? ""} cannot be forwarded.` };
   }
@@ -77,17 +76,20 @@ export function admit(
   return { ...passage, runtime, token, ...at };
 }
 
-/** The gateway token that the client showed; "refused" for one that is good for other providers only. */
+/** The gateway token that the client showed, or why it is not good here. */
 function tokenOf(
-  { header, target }: Passage,
+  { header, target, startedAt }: Passage,
   runtime: ProviderRuntime,
   catalog: CatalogView,
-): TokenRecord | "refused" | undefined {
+): TokenRecord | OwnError | undefined {
   for (const text of clientCredentials(header, target.query)) {
     const token = catalog.findToken(text);
     if (token === undefined) continue;
-    const isScopedHere = token.providerIds === null || token.providerIds.includes(runtime.record.id);
-    return isScopedHere ? token : "refused";
+    const { name, providerIds, expiresAt } = token;
+    if (providerIds !== null && !providerIds.includes(runtime.record.id)) return { code: "unauthorized" };
+    if (expiresAt === null || startedAt < expiresAt) return token;
+    const when = new Date(expiresAt).toISOString();
+    return { code: "unauthorized", message: `The gateway token "${name}" has expired (${when}).` };
   }
   return undefined;
 }

@@ -8,9 +8,8 @@ import type { ProviderRuntime } from "../catalog/catalog.ts";
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { TokenRecord } from "../store/store.ts";
 import { DataPlane, type DataPlaneDeps } from "./data-plane.ts";
-import type { OutboundProxies } from "./outbound-proxy.ts";
 import type { RequestRecord } from "./request-record.ts";
-import { UndiciUpstream } from "./undici-upstream.ts";
+import { UndiciUpstream, type UndiciUpstreamOptions } from "./undici-upstream.ts";
 
 /** Keys A, B and C of a pool whose provider knows them. */
 export const benchKeys = ["sk-test-aaaaaaaaaaaaaaaa", "sk-test-bbbbbbbbbbbbbbbb", "sk-test-cccccccccccccccc"];
@@ -39,7 +38,8 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export interface BenchOptions extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes">> {
+export interface BenchOptions
+  extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes">>, UndiciUpstreamOptions {
   readonly kind?: ScriptedKind;
   readonly keys?: readonly string[];
   readonly settings?: Partial<ProviderSettings>;
@@ -48,7 +48,8 @@ export interface BenchOptions extends Partial<Pick<DataPlaneDeps, "replayBytes" 
   readonly policy?: Partial<StatePolicy>;
   /** The one gateway token; with it, tokens are required. */
   readonly token?: string;
-  readonly proxies?: OutboundProxies;
+  /** What it is good for. */
+  readonly terms?: Partial<TokenRecord>;
 }
 
 const benches: Bench[] = [];
@@ -87,13 +88,13 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   const records: RequestRecord[] = [];
   const attempts: AttemptRecord[] = [];
   const faults: unknown[] = [];
-  const upstream = new UndiciUpstream(clock, options.proxies);
+  const upstream = new UndiciUpstream(clock, options);
   const plane = new DataPlane({
     ...options,
     catalog: {
       bySlug: (slug) => (slug === "llm" ? runtime : undefined),
       requiresToken: options.token !== undefined,
-      findToken: (text) => (text === options.token ? ({ id: "tok", providerIds: null } as TokenRecord) : undefined),
+      findToken: (text) => (text === options.token ? aToken(options.terms) : undefined),
       secrets: () => [],
     },
     upstream,
@@ -140,6 +141,11 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   };
   benches.push(bench);
   return bench;
+}
+
+function aToken(terms: Partial<TokenRecord> = {}): TokenRecord {
+  const unlimited = { providerIds: null, expiresAt: null, maxRequestsPerMinute: null, maxConcurrent: null };
+  return { id: "tok", name: "laptop", hash: "", prefix: "kw_", ...unlimited, createdAt: 0, lastUsedAt: null, ...terms };
 }
 
 async function listening(server: Server): Promise<number> {

@@ -27,6 +27,7 @@ import { announcesTooMuch, BodyBudget, BodyTooLargeError, readBody, type Request
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
+import { TokenLimits } from "./token-limits.ts";
 import { uploadAddress, withUploadAddress } from "./upload-address.ts";
 import { UpgradeClient } from "./upgrade-client.ts";
 import { relay } from "./upgrade-relay.ts";
@@ -103,11 +104,13 @@ export class DataPlane {
   readonly #deps: DataPlaneDeps;
   readonly #budget: BodyBudget;
   readonly #sharedValues = new SharedValues();
+  readonly #limits: TokenLimits;
   #running = 0;
 
   constructor(deps: DataPlaneDeps) {
     this.#deps = deps;
     this.#budget = new BodyBudget(deps.budgetBytes ?? defaultBudgetBytes);
+    this.#limits = new TokenLimits(deps.clock);
   }
 
   /** Requests under way. */
@@ -191,18 +194,29 @@ export class DataPlane {
   async #serve(passage: Passage, expectsContinue: boolean): Promise<Result> {
     const admitted = admit(passage, this.#deps.catalog, this.#deps.isOwnPage);
     if ("code" in admitted) return this.#answer(passage, admitted);
-    const { runtime, token, ledger } = admitted;
+    const { token, ledger } = admitted;
     if (token !== undefined) ledger.tokenId = token.id;
-    const refused = passage.upgrade === undefined ? undefined : refuseUpgrade(passage.request);
-    if (refused !== undefined) return this.#answer(passage, { code: "invalid_request", message: refused });
-    if (announcesTooMuch(passage.request, runtime.settings.maxBodyBytes)) return this.#tooLarge(admitted);
-    if (expectsContinue) passage.response.writeContinue();
+    const entry = this.#limits.enter(token);
+    if ("code" in entry) return this.#answer(passage, entry);
+    try {
+      return await this.#serveAdmitted(admitted, expectsContinue);
+    } finally {
+      entry.leave();
+    }
+  }
+
+  async #serveAdmitted(admitted: Admitted, expectsContinue: boolean): Promise<Result> {
+    const { runtime, ledger } = admitted;
+    const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
+    if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
+    if (announcesTooMuch(admitted.request, runtime.settings.maxBodyBytes)) return this.#tooLarge(admitted);
+    if (expectsContinue) admitted.response.writeContinue();
     const body = await this.#readBody(admitted);
     if (body.kind === "gone") return leftEarly;
     if (body.kind === "too-large") return this.#tooLarge(admitted);
     ledger.requestBytes = lengthOf(body);
     // The provider may have heard enough, and its answer wait for a client that does not read before it has said all.
-    if (body.kind === "streamed") body.stream.once("close", () => readOut(passage.request, passage.response));
+    if (body.kind === "streamed") body.stream.once("close", () => readOut(admitted.request, admitted.response));
     try {
       return await (runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
     } catch (error) {

@@ -1,4 +1,5 @@
 import { errors } from "undici";
+import { ForbiddenDestinationError } from "./destinations.ts";
 import { ProxyError } from "./outbound-proxy-tunnel.ts";
 
 /** A request that got no answer. */
@@ -56,7 +57,7 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   if (code.startsWith("HPE_") || isBadAnswer(error)) {
     return { ...broken, fault: "unreachable", repeatable: false, message: "The provider's answer is not valid HTTP." };
   }
-  if (error instanceof ProxyError) {
+  if (error instanceof ProxyError || error instanceof ForbiddenDestinationError) {
     return { ...broken, fault: "unreachable", repeatable: false, message: error.message };
   }
   const isReset = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";

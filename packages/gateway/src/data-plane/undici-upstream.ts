@@ -1,8 +1,9 @@
 import diagnosticsChannel from "node:diagnostics_channel";
 import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type buildConnector, type Dispatcher, Pool } from "undici";
+import { forbiddenHost, guardedLookup, type IsForbidden } from "./destinations.ts";
 import { type BrokenDelivery, faultOf } from "./fault.ts";
 import type { OutboundProxies, OutboundProxy } from "./outbound-proxy.ts";
 import { createTunnelConnector, ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
@@ -34,22 +35,39 @@ function noteSocket(message: unknown): void {
   starting = undefined;
 }
 
+export interface UndiciUpstreamOptions {
+  /** Which stand on the way; default: none does. */
+  readonly proxies?: OutboundProxies;
+  /** Which hosts and addresses are not connected to; default: none. */
+  readonly isForbidden?: IsForbidden | undefined;
+  /** Finds the addresses of a name; default: as the system does. */
+  readonly lookup?: LookupFunction;
+}
+
 /** The way to the providers over undici: a pool of kept-alive HTTP/1.1 connections for each origin, without a cap. */
 export class UndiciUpstream implements Upstream {
   readonly #pools = new Map<string, Pool>();
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #proxies: OutboundProxies | undefined;
+  readonly #isForbidden: IsForbidden | undefined;
+  readonly #lookup: LookupFunction | undefined;
 
-  /** @param proxies which stand on the way; default: none does */
-  constructor(clock: { readonly now: () => number; readonly monotonic: () => number }, proxies?: OutboundProxies) {
+  constructor(
+    clock: { readonly now: () => number; readonly monotonic: () => number },
+    { proxies, isForbidden, lookup }: UndiciUpstreamOptions = {},
+  ) {
     this.#now = clock.now;
     this.#monotonic = clock.monotonic;
     this.#proxies = proxies;
+    this.#isForbidden = isForbidden;
+    this.#lookup = isForbidden === undefined ? lookup : guardedLookup(isForbidden, lookup);
   }
 
   send(request: UpstreamRequest): Promise<UpstreamResult> {
     if (request.presence.isGone) return Promise.resolve({ kind: "gone" });
+    const refused = this.#refusalOf(request);
+    if (refused !== undefined) return Promise.resolve(refused);
     return new Promise((resolve) => {
       const { pool, path, headers, forwarder } = this.#wayOf(request);
       const exchange = new Exchange(request, resolve, { now: this.#now, monotonic: this.#monotonic, forwarder });
@@ -77,6 +95,17 @@ export class UndiciUpstream implements Upstream {
     this.#pools.clear();
   }
 
+  /**
+   * Addresses are not looked up, so the lookup does not see them; and behind a proxy, which looks names up itself, what is
+   * written is all that can be known here.
+   */
+  #refusalOf({ origin, method }: UpstreamRequest): BrokenDelivery | undefined {
+    if (this.#isForbidden === undefined) return undefined;
+    const forbidden = forbiddenHost(new URL(origin).hostname, this.#isForbidden);
+    if (forbidden === undefined) return undefined;
+    return faultOf(forbidden, { method, hasStarted: false, isReused: false, hasAnswered: false, elapsedMs: 0 });
+  }
+
   /** Directly; through a proxy's tunnel; or, on plain http, as a request to the proxy (RFC 9112 §3.2.2), as curl does. */
   #wayOf({ origin, path, headers, upgrade, timeouts: { connectMs } }: UpstreamRequest): Way {
     const proxy = this.#proxies?.proxyFor(origin);
@@ -89,14 +118,19 @@ export class UndiciUpstream implements Upstream {
     const toProxy = [...headers, "host", new URL(origin).host];
     if (proxy.authorization !== undefined) toProxy.push("proxy-authorization", proxy.authorization.reveal());
     return {
-      pool: this.#poolFor(proxy.origin, "direct", connectMs),
+      pool: this.#poolFor(proxy.origin, "forward", connectMs),
       path: origin + path,
       headers: toProxy,
       forwarder: proxy,
     };
   }
 
-  #poolFor(origin: string, way: string, connectMs: number, connector?: () => buildConnector.connector): Pool {
+  #poolFor(
+    origin: string,
+    way: "direct" | "tunnel" | "forward",
+    connectMs: number,
+    connector?: () => buildConnector.connector,
+  ): Pool {
     const id = `${way} ${origin} ${connectMs}`;
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
@@ -107,10 +141,15 @@ export class UndiciUpstream implements Upstream {
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs * 10,
       maxHeaderSize: maxHeaderBytes,
-      connect: connector?.() ?? { timeout: connectMs },
+      connect: connector?.() ?? this.#connectOptions(way, connectMs),
     });
     this.#pools.set(id, pool);
     return pool;
+  }
+
+  /** The proxy's own address was chosen by who runs the gateway, and is not a provider's. */
+  #connectOptions(way: "direct" | "tunnel" | "forward", timeout: number): buildConnector.BuildOptions {
+    return way === "direct" && this.#lookup !== undefined ? { timeout, lookup: this.#lookup } : { timeout };
   }
 }
 

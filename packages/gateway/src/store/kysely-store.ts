@@ -142,6 +142,10 @@ export class KyselyStore implements port.OpenedStore {
     return this.#write((trx) => tokens.insertToken(trx, token));
   }
 
+  updateToken(id: string, terms: port.TokenTerms): Promise<void> {
+    return this.#write((trx) => tokens.updateToken(trx, id, terms));
+  }
+
   deleteToken(id: string): Promise<void> {
     return this.#write((trx) => tokens.deleteToken(trx, id));
   }

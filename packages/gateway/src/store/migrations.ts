@@ -129,6 +129,9 @@ async function createTokens(db: Kysely<Database>, engine: DatabaseEngine): Promi
     .addColumn("hash", "text", (column) => column.notNull().unique())
     .addColumn("prefix", "text", (column) => column.notNull())
     .addColumn("provider_ids", "text")
+    .addColumn("expires_at", "bigint")
+    .addColumn("max_requests_per_minute", "integer")
+    .addColumn("max_concurrent", "integer")
     .addColumn("created_at", "bigint", (column) => column.notNull())
     .addColumn("last_used_at", "bigint")
     .execute();

@@ -95,6 +95,9 @@ export interface TokenTable {
   readonly prefix: string;
   /** A JSON list. */
   readonly provider_ids: string | null;
+  readonly expires_at: number | null;
+  readonly max_requests_per_minute: number | null;
+  readonly max_concurrent: number | null;
   readonly created_at: number;
   readonly last_used_at: number | null;
 }

@@ -62,9 +62,21 @@ export interface TokenRecord {
   readonly prefix: string;
   /** Provider ids it is limited to; null for all. */
   readonly providerIds: readonly string[] | null;
+  /** From when on it is refused; null for never. */
+  readonly expiresAt: number | null;
+  /** Requests in any 60 seconds; null for no limit. */
+  readonly maxRequestsPerMinute: number | null;
+  /** Requests at a time, streams until their end; null for no limit. */
+  readonly maxConcurrent: number | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
+
+/** What can be changed of a token. */
+export type TokenTerms = Pick<
+  TokenRecord,
+  "name" | "providerIds" | "expiresAt" | "maxRequestsPerMinute" | "maxConcurrent"
+>;
 
 export interface SessionRecord {
   readonly id: string;
@@ -271,6 +283,8 @@ export interface Store {
   clearHealth(keyIds: readonly string[]): Promise<void>;
 
   insertToken(token: TokenRecord): Promise<void>;
+  /** An unknown one is no error. */
+  updateToken(id: string, terms: TokenTerms): Promise<void>;
   /** An unknown one is no error. */
   deleteToken(id: string): Promise<void>;
   /** The instant never moves back. */

@@ -40,6 +40,7 @@ function describe(error: unknown, t: TFunction, format: Format): string {
     case "misdirected":
     case "no_usable_key":
     case "pool_exhausted":
+    case "token_limited":
     case "unauthorized":
     case "unsupported_media_type":
     case "upstream_timeout":

@@ -16,6 +16,7 @@ export type Problem = {
     | "pool_exhausted"
     | "no_usable_key"
     | "unauthorized"
+    | "token_limited"
     | "forbidden"
     | "unknown_provider"
     | "upstream_unreachable"
@@ -40,6 +41,11 @@ export type Problem = {
 };
 
 export type SignIn = {
+  token: string;
+};
+
+export type NewAdminToken = {
+  /** Shown this once. */
   token: string;
 };
 
@@ -486,6 +492,12 @@ export type Token = {
   prefix: string;
   /** Ids of the providers it is limited to; null for all. */
   providers: string[] | null;
+  /** From when on it is refused; null for never. */
+  expires_at: string | null;
+  /** Requests in any 60 seconds; null for no limit. */
+  max_requests_per_minute: number | null;
+  /** Requests at a time, streams until their end; null for no limit. */
+  max_concurrent: number | null;
   created_at: string;
   last_used_at: string | null;
 };
@@ -498,6 +510,23 @@ export type NewToken = Token & {
 export type TokenCreate = {
   name: string;
   providers?: string[] | null;
+  /** From when on it is refused; null for never. */
+  expires_at?: string | null;
+  /** Requests in any 60 seconds; null for no limit. */
+  max_requests_per_minute?: number | null;
+  /** Requests at a time, streams until their end; null for no limit. */
+  max_concurrent?: number | null;
+};
+
+export type TokenPatch = {
+  name?: string;
+  providers?: string[] | null;
+  /** From when on it is refused; null for never. */
+  expires_at?: string | null;
+  /** Requests in any 60 seconds; null for no limit. */
+  max_requests_per_minute?: number | null;
+  /** Requests at a time, streams until their end; null for no limit. */
+  max_concurrent?: number | null;
 };
 
 export type SessionList = {
@@ -727,6 +756,7 @@ export type Event = {
     | "key-deleted"
     | "key-order-changed"
     | "token-created"
+    | "token-changed"
     | "token-deleted"
     | "session-ended";
   at: string;
@@ -753,6 +783,13 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Put a new admin token in the place of the present one */
+  "POST /api/admin-token/rotate": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: NewAdminToken;
   };
   /** Make a link that signs a browser in, once, within 15 minutes */
   "POST /api/sign-in-links": {
@@ -928,6 +965,13 @@ export interface Operations {
     query: undefined;
     body: TokenCreate;
     answer: NewToken;
+  };
+  /** Change what a token is good for */
+  "PATCH /api/tokens/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: TokenPatch;
+    answer: Token;
   };
   /** Revoke a token */
   "DELETE /api/tokens/{id}": {

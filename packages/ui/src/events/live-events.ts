@@ -21,6 +21,7 @@ const eventTypes = Object.keys({
   "key-deleted": true,
   "key-order-changed": true,
   "token-created": true,
+  "token-changed": true,
   "token-deleted": true,
   "session-ended": true,
 } satisfies Record<GatewayEvent["type"], true>);

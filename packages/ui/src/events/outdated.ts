@@ -69,6 +69,7 @@ function changedBy(event: GatewayEvent): Outdated {
       return { queries: [queryKeys.sessions, ...providers.map((id) => queryKeys.keys(id))] };
     }
     case "token-created":
+    case "token-changed":
     case "token-deleted":
       return { queries: [queryKeys.tokens, queryKeys.status] };
     case "pool-exhausted":

@@ -73,6 +73,7 @@ const errors = {
   pool_exhausted: { label: "activity.noneLeft", text: "outcomes.errorPoolExhausted" },
   no_usable_key: { label: "activity.noneLeft", text: "outcomes.errorNoUsableKey" },
   unauthorized: { label: "outcomes.errorUnauthorizedLabel", text: "outcomes.errorUnauthorized" },
+  token_limited: { label: "outcomes.errorTokenLimitedLabel", text: "outcomes.errorTokenLimited" },
   unknown_provider: { label: "outcomes.errorUnknownProviderLabel", text: "outcomes.errorUnknownProvider" },
   upstream_unreachable: { label: "outcomes.unreachable", text: "outcomes.errorUnreachable" },
   upstream_timeout: { label: "outcomes.timeout", text: "outcomes.errorTimeout" },

@@ -21,6 +21,7 @@ export function explain(refusal: Refusal): CommandError {
 
 /** The name of a field as a flag: `settings.cooldown.base_ms` is `--setting cooldown.base_ms`. */
 export function flagOf(path: string): string {
+  if (path === "expires_at") return "--expires";
   const setting = /^settings\.(.+)$/.exec(path)?.[1];
   return setting === undefined ? `--${path.replaceAll("_", "-")}` : `--setting ${setting}`;
 }

@@ -36,13 +36,10 @@ export async function createOfflineTransport(connection: Connection, environment
   });
   // Made when the first key is tried: hardly any command does that.
   let upstream: Promise<Upstream> | undefined;
-  const openUpstream = (): Promise<Upstream> => {
-    upstream ??= Promise.all([
-      import("../../data-plane/undici-upstream.ts"),
-      import("../../data-plane/outbound-proxy.ts"),
-    ]).then(([{ UndiciUpstream }, { OutboundProxies }]) => {
-      return new UndiciUpstream(core.clock, new OutboundProxies(environment));
-    });
+  const upstreamOnce = (): Promise<Upstream> => {
+    upstream ??= import("../serve/upstream.ts").then(({ openUpstream }) =>
+      openUpstream({ ...connection, clock: core.clock, environment }),
+    );
     return upstream;
   };
   const app = await openControlPlane({
@@ -53,8 +50,8 @@ export async function createOfflineTransport(connection: Connection, environment
       urls: () => [],
       masterKeyOk: () => core.store.masterKeyMatches,
     },
-    testKey: createKeyTest(core, redactor, openUpstream),
-    listModels: createModelLister(core, redactor, openUpstream),
+    testKey: createKeyTest(core, redactor, upstreamOnce),
+    listModels: createModelLister(core, redactor, upstreamOnce),
     log,
   });
 

@@ -39,3 +39,8 @@ export function enabledField(options: { readonly enabled?: boolean; readonly dis
 export function present<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
+
+/** A number where it is one. Anything else goes on as it is: the control plane knows the range and says what is wrong. */
+export function numberOf(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { failed, wrongWords } from "../exit.ts";
 import { confirm, readInput } from "../prompt.ts";
 import { formatTable } from "../table.ts";
-import { type Context, enabledField, present, printJson, say, segment } from "./context.ts";
+import { type Context, enabledField, numberOf, present, printJson, say, segment } from "./context.ts";
 import { findKeys, type Found, nameOf, readKeys } from "./find-key.ts";
 import { readKeyValue } from "./key-value.ts";
 import type { ImportResult, KeyOnTheWire, KeyTestResult } from "./wire.ts";
@@ -178,9 +178,4 @@ function fieldsOf(flags: KeyFlags): object {
     order: numberOf(flags.order),
     ...enabledField(flags),
   });
-}
-
-/** A number where it is one. Anything else goes on as it is: the control plane knows the range and says what is wrong. */
-function numberOf(text: string | undefined): number | string | undefined {
-  return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

@@ -149,6 +149,7 @@ async function joinCore(
     environmentToken: options.adminToken,
     operatorToken: new Secret(store.operatorToken),
     makeToken: options.makesAdminToken,
+    learnSecrets: (values) => redactor.learn(values),
     warn: (message, error) => log.warn({ err: error }, message),
   });
   if (madeToken !== undefined) redactor.learn([madeToken]);

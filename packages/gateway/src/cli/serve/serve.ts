@@ -1,7 +1,5 @@
 import { join } from "node:path";
 import { admit, checkBind, isLoopback, judgeVisitor, refusalBody } from "../../control-plane/doors.ts";
-import { OutboundProxies } from "../../data-plane/outbound-proxy.ts";
-import { UndiciUpstream } from "../../data-plane/undici-upstream.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
@@ -20,6 +18,7 @@ import { type Rooms, type RunningServer, startServer } from "./server.ts";
 import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
+import { openUpstream } from "./upstream.ts";
 
 /** What counts is loaded a little later: it would be a good part of the time to the first answer. */
 const metricsAfterMs = 500;
@@ -42,7 +41,7 @@ export function refuseOpenDoors({ catalog, auth }: Core, { host }: StartOptions)
 export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const { options, log, redactor } = parts;
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
-  const upstream = new UndiciUpstream(core.clock, new OutboundProxies(parts.environment));
+  const upstream = openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const { dataPlane, metrics } = openDataPlane({ core, upstream, version: programVersion(), ...parts });
   const control = new ControlRoom(
     () => openControlPlane({ core, ...controlParts(core, { upstream, redactor, life }), log: log.log }),

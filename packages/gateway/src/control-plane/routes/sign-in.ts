@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
-import { signInLinkSchema, signInSchema } from "../../contract/sign-in.ts";
+import { newAdminTokenSchema, signInLinkSchema, signInSchema } from "../../contract/sign-in.ts";
 import { toTime } from "../../contract/wire.ts";
 import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
@@ -37,6 +37,21 @@ const makeLink = createRoute({
   },
 });
 
+const rotate = createRoute({
+  method: "post",
+  path: "/api/admin-token/rotate",
+  tags: ["sign-in"],
+  summary: "Put a new admin token in the place of the present one",
+  description:
+    "The present token is refused from then on, every browser is signed out and unused sign-in links are void. The new " +
+    "one is shown in this answer and never again. A token that `KEYWHEEL_ADMIN_TOKEN` fixes is changed there.",
+  security,
+  responses: {
+    201: { description: "The new token", content: { "application/json": { schema: newAdminTokenSchema } } },
+    ...problems(...guarded, 409, 503),
+  },
+});
+
 export function addSignInRoutes(app: ControlApp, { auth, info }: ControlPlaneDeps): void {
   app.openapi(signIn, (c) => {
     auth.check(c.req.valid("json").token.trim(), peerOf(c));
@@ -47,6 +62,10 @@ export function addSignInRoutes(app: ControlApp, { auth, info }: ControlPlaneDep
     const cookie = takeCookie(c);
     if (cookie !== undefined) auth.browsers.end(cookie);
     return c.body(null, 204);
+  });
+  app.openapi(rotate, async (c) => {
+    const token = await auth.rotate();
+    return c.json({ token: token.reveal() }, 201);
   });
   app.openapi(makeLink, (c) => {
     const { code, expiresAt } = auth.createSignInCode();

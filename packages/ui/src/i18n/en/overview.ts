@@ -34,6 +34,7 @@ export const overview = {
   eventProviderCreated: "{{provider}} was added",
   eventProviderDeleted: "A provider was deleted",
   eventSessionEnded: "The session {{session}} was ended",
+  eventTokenChanged: "An access token was changed",
   eventTokenCreated: "An access token was made",
   eventTokenDeleted: "An access token was revoked",
   events: "Newest events",

@@ -33,6 +33,7 @@ export const overview: SectionOf<"overview"> = {
   eventProviderCreated: "제공업체 {{provider}} 추가됨",
   eventProviderDeleted: "제공업체가 삭제되었습니다",
   eventSessionEnded: "세션 {{session}} 종료됨",
+  eventTokenChanged: "액세스 토큰이 변경되었습니다",
   eventTokenCreated: "액세스 토큰이 생성되었습니다",
   eventTokenDeleted: "액세스 토큰이 취소되었습니다",
   events: "최근 이벤트",

@@ -46,6 +46,8 @@ export function eventText(event: RecentEvent, words: EventWords): string | undef
       return t("overview.eventProviderDeleted");
     case "token-created":
       return t("overview.eventTokenCreated");
+    case "token-changed":
+      return t("overview.eventTokenChanged");
     case "token-deleted":
       return t("overview.eventTokenDeleted");
     case "session-ended":

@@ -104,6 +104,7 @@ function signOf(event: RecentEvent): readonly [Icon, string | undefined] {
     case "provider-deleted":
       return [IconServer2, tones.neutral];
     case "token-created":
+    case "token-changed":
     case "token-deleted":
       return [IconTicket, tones.neutral];
     case "key-created":

@@ -1,17 +1,15 @@
-import { Alert, Anchor, Button, CopyButton, Group, Modal, MultiSelect, Stack, Text, TextInput } from "@mantine/core";
-import { useForm } from "@mantine/form";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Alert, Anchor, Button, CopyButton, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { call } from "../../api/client.ts";
-import { useErrorText } from "../../api/error-text.ts";
 import type { NewToken } from "../../api/openapi.ts";
-import { isApiError } from "../../api/problem.ts";
 import { providersQuery } from "../../api/queries.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { connectPath } from "./token-facts.ts";
+import { TokenForm } from "./token-form.tsx";
 import classes from "./create-token-dialog.module.css";
 
 export interface CreateTokenDialogProps {
@@ -42,96 +40,26 @@ export function CreateTokenDialog({ isOpen, onClose }: CreateTokenDialogProps): 
 }
 
 function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly onDone: () => void }): ReactNode {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const { data: providers } = useQuery(providersQuery);
   const [created, setCreated] = useState<NewToken>();
   if (created) return <CreatedToken created={created} onDone={onDone} />;
   return (
     <TokenForm
-      onCreated={(token) => {
+      providers={providers ?? []}
+      submitLabel={t("tokens.create")}
+      failedTitle={t("tokens.createFailed")}
+      onSubmit={async (terms) => {
+        const token = await call("POST /api/tokens", { body: terms });
+        void client.invalidateQueries({ queryKey: queryKeys.tokens });
+        void client.invalidateQueries({ queryKey: queryKeys.status });
         setCreated(token);
         onCreated();
       }}
       onCancel={onDone}
     />
   );
-}
-
-interface TokenFormProps {
-  readonly onCreated: (token: NewToken) => void;
-  readonly onCancel: () => void;
-}
-
-function TokenForm({ onCreated, onCancel }: TokenFormProps): ReactNode {
-  const { t } = useTranslation();
-  const errorText = useErrorText();
-  const client = useQueryClient();
-  const { data: providers } = useQuery(providersQuery);
-  const form = useForm<{ name: string; providers: string[] }>({
-    initialValues: { name: "", providers: [] },
-    validate: {
-      name: (value) => {
-        if (value.trim() === "") return t("tokens.nameMissing");
-        return value.trim().length > 200 ? t("tokens.nameTooLong") : null;
-      },
-    },
-  });
-  const create = useMutation({
-    mutationFn: ({ name, providers: ids }: typeof form.values) =>
-      call("POST /api/tokens", { body: { name: name.trim(), ...(ids.length === 0 ? {} : { providers: ids }) } }),
-    // Else the answer, and the token with it, would be kept for five minutes after the dialog is gone.
-    gcTime: 0,
-    onSuccess: (token) => {
-      void client.invalidateQueries({ queryKey: queryKeys.tokens });
-      void client.invalidateQueries({ queryKey: queryKeys.status });
-      onCreated(token);
-    },
-    onError: (error) => {
-      if (isApiError(error)) form.setErrors(byField(error.fields));
-    },
-  });
-  return (
-    <form noValidate onSubmit={form.onSubmit((values) => create.mutate(values))}>
-      <Stack>
-        <TextInput
-          label={t("tokens.name")}
-          description={t("tokens.nameHint")}
-          required
-          data-autofocus
-          autoComplete="off"
-          {...form.getInputProps("name")}
-        />
-        <MultiSelect
-          label={t("tokens.providers")}
-          description={t("tokens.providersHint")}
-          placeholder={form.values.providers.length === 0 ? t("tokens.allProviders") : ""}
-          data={(providers ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-          nothingFoundMessage={t("tokens.noProviders")}
-          searchable
-          clearable
-          hidePickedOptions
-          clearButtonProps={{ "aria-label": t("tokens.allProviders") }}
-          {...form.getInputProps("providers")}
-        />
-        {create.isError && Object.keys(form.errors).length === 0 && (
-          <Alert color="red" role="alert" title={t("tokens.createFailed")}>
-            {errorText(create.error)}
-          </Alert>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {t("common.cancel")}
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            {t("tokens.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
-  );
-}
-
-/** `providers.0` is shown beside `providers`. */
-function byField(fields: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([path, message]) => [path.split(".")[0] ?? path, message]));
 }
 
 interface CreatedTokenProps {

@@ -2,7 +2,9 @@ import { Badge, Box, Button, Group, Paper, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Provider, Token } from "../../api/openapi.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
+import { useNowAndThen } from "../../parts/use-now-and-then.ts";
 import { reachOf } from "./token-facts.ts";
 import classes from "./token-row.module.css";
 
@@ -10,17 +12,18 @@ export interface TokenRowProps {
   readonly token: Token;
   /** Undefined until they are loaded. */
   readonly providers: readonly Provider[] | undefined;
+  readonly onEdit: () => void;
   readonly onRevoke: () => void;
 }
 
 /** One token of the list: its name and beginning, what it is good for, when it was used. */
-export function TokenRow({ token, providers, onRevoke }: TokenRowProps): ReactNode {
+export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps): ReactNode {
   const { t } = useTranslation();
   const format = useFormat();
   const { name, prefix, created_at: createdAt, last_used_at: usedAt } = token;
   return (
     <Paper component="li" withBorder radius="md" px="md" py="sm" className={classes.row}>
-      <Group justify="space-between" wrap="nowrap" gap="md">
+      <Group justify="space-between" gap="sm">
         <Box className={classes.text}>
           <Stack gap={6}>
             <Group gap="xs">
@@ -30,6 +33,7 @@ export function TokenRow({ token, providers, onRevoke }: TokenRowProps): ReactNo
               </Text>
             </Group>
             {providers && <Reach token={token} providers={providers} />}
+            <Terms token={token} />
             <Text size="xs" c="dimmed">
               <time dateTime={createdAt} title={format.dateTime(createdAt)}>
                 {t("tokens.createdAgo", { ago: format.ago(createdAt) })}
@@ -45,19 +49,56 @@ export function TokenRow({ token, providers, onRevoke }: TokenRowProps): ReactNo
             </Text>
           </Stack>
         </Box>
-        <Button
-          variant="default"
-          size="xs"
-          onClick={onRevoke}
-          aria-label={t("tokens.revokeNamed", { name })}
-          className={classes.action}
-        >
-          {t("tokens.revoke")}
-        </Button>
+        <Group gap="xs" justify="flex-end" className={classes.action}>
+          <Button variant="default" size="xs" onClick={onEdit} aria-label={t("tokens.editNamed", { name })}>
+            {t("tokens.edit")}
+          </Button>
+          <Button variant="default" size="xs" onClick={onRevoke} aria-label={t("tokens.revokeNamed", { name })}>
+            {t("tokens.revoke")}
+          </Button>
+        </Group>
       </Group>
     </Paper>
   );
 }
+
+/** Its end and its limits, where it has any. */
+function Terms({ token }: { readonly token: Token }): ReactNode {
+  const { t } = useTranslation();
+  const format = useFormat();
+  // So that an end that passes is seen without loading anew.
+  useNowAndThen(expiryCheckMs);
+  const { expires_at: expiresAt, max_requests_per_minute: perMinute, max_concurrent: concurrent } = token;
+  const limits = [
+    ...(perMinute === null ? [] : [t("tokens.perMinuteShown", { count: perMinute, number: format.number(perMinute) })]),
+    ...(concurrent === null
+      ? []
+      : [t("tokens.concurrentShown", { count: concurrent, number: format.number(concurrent) })]),
+  ];
+  if (expiresAt === null && limits.length === 0) return null;
+  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= serverNow();
+  return (
+    <Group gap={6}>
+      {expiresAt !== null && isExpired && (
+        <Badge color="red" variant="light" tt="none" title={format.dateTime(expiresAt)}>
+          {t("tokens.expired")}
+        </Badge>
+      )}
+      {expiresAt !== null && !isExpired && (
+        <Text size="sm" c="dimmed">
+          <time dateTime={expiresAt}>{t("tokens.goodUntil", { at: format.dateTime(expiresAt) })}</time>
+        </Text>
+      )}
+      {limits.map((limit) => (
+        <Badge key={limit} variant="default" tt="none" fw={500}>
+          {limit}
+        </Badge>
+      ))}
+    </Group>
+  );
+}
+
+const expiryCheckMs = 30_000;
 
 function Reach({ token, providers }: { readonly token: Token; readonly providers: readonly Provider[] }): ReactNode {
   const { t } = useTranslation();

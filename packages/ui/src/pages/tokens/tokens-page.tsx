@@ -9,6 +9,7 @@ import { providersQuery, statusQuery, tokensQuery } from "../../api/queries.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { Page } from "../../parts/page.tsx";
 import { CreateTokenDialog } from "./create-token-dialog.tsx";
+import { EditTokenDialog } from "./edit-token-dialog.tsx";
 import { RevokeTokenDialog } from "./revoke-token-dialog.tsx";
 import { connectPath } from "./token-facts.ts";
 import { TokenRow } from "./token-row.tsx";
@@ -22,6 +23,8 @@ export function TokensPage(): ReactNode {
   const { data: tokens, error, refetch, isPending } = useQuery(tokensQuery);
   const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<Token>();
+  const [edited, setEdited] = useState<Token>();
+  const { data: providers } = useQuery(providersQuery);
   const isEmpty = tokens?.length === 0;
   const create = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>
@@ -53,9 +56,10 @@ export function TokensPage(): ReactNode {
           </Paper>
         )}
         {tokens && !isEmpty && <WhetherRequired />}
-        {tokens && !isEmpty && <TokenList tokens={tokens} onRevoke={setRevoked} />}
+        {tokens && !isEmpty && <TokenList tokens={tokens} onEdit={setEdited} onRevoke={setRevoked} />}
       </Stack>
       <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
+      {providers && <EditTokenDialog token={edited} providers={providers} onClose={() => setEdited(undefined)} />}
       <RevokeTokenDialog token={revoked} onClose={() => setRevoked(undefined)} />
     </Page>
   );
@@ -92,8 +96,13 @@ function WhetherRequired(): ReactNode {
   );
 }
 
-function TokenList(props: { readonly tokens: readonly Token[]; readonly onRevoke: (token: Token) => void }): ReactNode {
-  const { tokens, onRevoke } = props;
+interface TokenListProps {
+  readonly tokens: readonly Token[];
+  readonly onEdit: (token: Token) => void;
+  readonly onRevoke: (token: Token) => void;
+}
+
+function TokenList({ tokens, onEdit, onRevoke }: TokenListProps): ReactNode {
   const { t } = useTranslation();
   const { data: providers } = useQuery(providersQuery);
   const [search, setSearch] = useState("");
@@ -115,7 +124,13 @@ function TokenList(props: { readonly tokens: readonly Token[]; readonly onRevoke
       {found.length === 0 && <Text c="dimmed">{t("tokens.nothingFound", { search })}</Text>}
       <Stack component="ul" gap="sm" m={0} p={0} role="list" aria-label={t("tokens.heading")}>
         {found.map((token) => (
-          <TokenRow key={token.id} token={token} providers={providers} onRevoke={() => onRevoke(token)} />
+          <TokenRow
+            key={token.id}
+            token={token}
+            providers={providers}
+            onEdit={() => onEdit(token)}
+            onRevoke={() => onRevoke(token)}
+          />
         ))}
       </Stack>
     </Stack>
