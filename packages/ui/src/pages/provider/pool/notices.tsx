@@ -35,7 +35,11 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   const counts = countByStatus(keys);
   const first = firstBack(keys);
   if (counts.available > 0) return null;
-  if (first !== undefined) return <AllCooling until={first} onAdd={onAdd} />;
+  if (first !== undefined) {
+    const together =
+      counts.cooling_down === keys.length && keys.every(({ status_reason: reason }) => isLimit(reason?.code));
+    return <AllCooling until={first} isWhole={counts.cooling_down === keys.length} together={together} onAdd={onAdd} />;
+  }
   const isRefused = keys.every(({ status_reason: reason }) => reason?.code === "authentication_failed");
   return (
     <Alert
@@ -49,13 +53,28 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   );
 }
 
-function AllCooling({ until, onAdd }: { readonly until: string; readonly onAdd: () => void }): ReactNode {
+function isLimit(code: string | undefined): boolean {
+  return code === "rate_limited" || code === "overloaded";
+}
+
+interface AllCoolingProps {
+  readonly until: string;
+  /** Whether no key is out for another reason. */
+  readonly isWhole: boolean;
+  readonly together: boolean;
+  readonly onAdd: () => void;
+}
+
+function AllCooling({ until, isWhole, together, onAdd }: AllCoolingProps): ReactNode {
   const { t } = useTranslation();
   const left = useTimeLeft(until);
   return (
-    <Alert color="orange" icon={<IconHourglass />} title={t("keys.allCooling")}>
+    <Alert color="orange" icon={<IconHourglass />} title={isWhole ? t("keys.allCooling") : t("keys.noneServes")}>
       <Stack gap="xs" align="flex-start">
-        <span>{t("keys.allCoolingHint", { left })}</span>
+        <span>
+          {together && `${t("keys.allCoolingTogether")} `}
+          {t("keys.allCoolingHint", { left })}
+        </span>
         <Button size="compact-sm" variant="default" onClick={onAdd}>
           {t("keys.add")}
         </Button>
