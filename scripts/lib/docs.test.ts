@@ -1,0 +1,78 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..", "..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+/** The production dependencies of a workspace package. */
+function dependenciesOf(name: string): string[] {
+  const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`)) as {
+    readonly dependencies?: Readonly<Record<string, string>>;
+  };
+  return Object.keys(dependencies).sort();
+}
+
+/** The rows below a heading of `docs/dependencies.md`. */
+function listedFor(name: string): { readonly name: string; readonly reason: string }[] {
+  const section = read("docs/dependencies.md")
+    .split(/^## /m)
+    .find((part) => part.split("\n", 1)[0]?.includes(`\`${name}\``));
+  return [...(section ?? "").matchAll(/^\| `([^`]+)` +\| (.*?) *\|$/gm)].map(([, found = "", reason = ""]) => ({
+    name: found,
+    reason,
+  }));
+}
+
+it.each([
+  ["pool", "@keywheel/pool"],
+  ["gateway", "keywheel"],
+  ["ui", "@keywheel/ui"],
+])("docs/dependencies.md gives a reason for each production dependency: %s", (folder, name) => {
+  const listed = listedFor(name);
+
+  expect(listed.map((row) => row.name).sort()).toEqual(dependenciesOf(folder));
+  expect(listed.filter(({ reason }) => reason.length < 10)).toEqual([]);
+});
+
+/** Each test that the page names: its file, and the words that must be in it. */
+function citedTests(): { readonly file: string; readonly words: string }[] {
+  const cited: { file: string; words: string }[] = [];
+  for (const [, file, quotes = ""] of read("docs/threat-model.md").matchAll(
+    /`((?:test|packages|scripts)\/[^`]+\.test\.ts)`((?:,? "[^"]+")*)/g,
+  )) {
+    const words = [...quotes.matchAll(/"([^"]+)"/g)].map(([, text = ""]) => text);
+    expect([file, words.length]).not.toEqual([file, 0]);
+    for (const text of words) cited.push({ file: file ?? "", words: text });
+  }
+  return cited;
+}
+
+it("docs/threat-model.md names tests that are there", () => {
+  const cited = citedTests();
+  const gone = cited.filter(({ file, words }) => !existsSync(join(root, file)) || !read(file).includes(words));
+
+  expect(cited.length).toBeGreaterThan(40);
+  expect(gone).toEqual([]);
+});
+
+it("docs/threat-model.md names a test for every threat", () => {
+  const threats = read("docs/threat-model.md").split("## Threats")[1] ?? "";
+  const rows = threats.split("\n").filter((line) => /^\| (?!threat|---)/.test(line));
+
+  expect(rows.length).toBeGreaterThan(25);
+  expect(rows.filter((row) => !/\.test\.ts` "/.test(row))).toEqual([]);
+});
+
+it("the pages for people lead to files that are there", () => {
+  const pages = ["README.md", "SECURITY.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const dead = pages
+    .filter((page) => page.endsWith(".md"))
+    .flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .filter(([, target = ""]) => !existsSync(join(root, dirname(page), target)))
+        .map(([, target]) => `${page}: ${target}`),
+    );
+
+  expect(dead).toEqual([]);
+});
