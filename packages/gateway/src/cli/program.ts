@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import { addProviderCommands } from "./program-providers.ts";
@@ -25,6 +26,7 @@ export function buildProgram(actions: Actions): Command {
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
   addStatus(program, actions);
+  addDataCommands(program, actions);
   program
     .command("version")
     .description("print the version")

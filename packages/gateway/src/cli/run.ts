@@ -55,6 +55,14 @@ function actionsFor(terminal: Terminal): Actions {
       process.once("SIGTERM", () => interruption.abort());
       await actionsFor(terminal).manage(flags, (context) => command(context, interruption.signal));
     },
+    onDataDir: async (flags, command) => {
+      const { readConnection } = await import("./connection.ts");
+      await command({
+        connection: readConnection(flags, terminal.environment),
+        terminal,
+        json: flags["json"] === true,
+      });
+    },
     version: (flags) => terminal.out(`${versionFor(flags)}\n`),
   };
 }

@@ -98,6 +98,24 @@ export class KyselyStore implements port.OpenedStore {
     return this.#trouble;
   }
 
+  /**
+   * Seals everything anew, in one transaction; this store opens nothing any more then, and is to be closed.
+   *
+   * @param beforeCommit called when all is written and nothing is durable
+   * @throws KeywheelError store_unavailable; nothing was changed then
+   */
+  reseal(to: SealedSecrets, beforeCommit: () => void): Promise<{ providers: number; keys: number }> {
+    return this.#forget(async (trx) => {
+      const resealed = {
+        providers: await providers.resealProviders(trx, this.#secrets, to),
+        keys: await keys.resealKeys(trx, this.#secrets, to),
+      };
+      await to.writeCanary(trx);
+      beforeCommit();
+      return resealed;
+    });
+  }
+
   load(): Promise<port.StoredState> {
     return this.#write(async (trx) => ({
       providers: await providers.readProviders(trx, this.#secrets),

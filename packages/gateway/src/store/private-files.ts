@@ -89,6 +89,11 @@ export function createPrivateText(path: string, text: string): boolean {
   return createPrivateFile(path, (draft) => writeFileSync(draft, text));
 }
 
+/** Makes sure that names that came and went in a folder do so for good. */
+export function syncFolder(folder: string): void {
+  sync(folder);
+}
+
 /** The operating system's word for what went wrong (`EACCES`, `ENOSPC`), or the error's own message. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error);
