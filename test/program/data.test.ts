@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { runGateway } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { poolOf } from "../pooled-provider.ts";
-import { type CommandOutcome, runCommand } from "./run-command.ts";
+import { aHome, type CommandOutcome, runCommand } from "./run-command.ts";
 
 function keywheelOn(dataDir: string, env: Readonly<Record<string, string>> = {}) {
   return (words: string, input?: string): Promise<CommandOutcome> => {
@@ -67,3 +68,97 @@ describe("keywheel rotate-master-key", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ master_key_ok: true });
   });
 });
+
+describe("keywheel backup", () => {
+  it("is whole while the gateway serves and takes writes, and holds them up for no one", async () => {
+    await using gateway = await runGateway();
+    await using pool = await poolOf(gateway, { weights: [3, 2, 1] });
+    using place = aHome();
+    const keywheel = keywheelOn(gateway.dataDir);
+    const load = { isOver: false, requests: 0, failures: 0, tokens: 0 };
+    const writers = [1, 2, 3].map(async (client) => {
+      for (let n = 0; !load.isOver; n++) {
+        const { status } = await pool.send({ session: `chat-${client}-${n}` });
+        load.requests += 1;
+        if (status !== 200) load.failures += 1;
+        await gateway.api("POST", "/tokens", { name: `token ${client}.${n}` });
+        load.tokens += 1;
+      }
+    });
+
+    const files = [1, 2, 3, 4].map((n) => join(place.home, `backup-${n}.db`));
+    const counts: number[] = [];
+    for (const file of files) {
+      const atLeast = load.tokens;
+      const { code, stdout, stderr } = await keywheel(`backup ${file}`);
+      expect([code, stderr]).toEqual([0, expect.stringContaining("The master key is not in it.")]);
+      expect(stdout).toContain("1 provider, 3 keys");
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const [tokens, verdict] = readCopy(file);
+      expect(verdict).toBe("ok");
+      expect(tokens).toBeGreaterThanOrEqual(atLeast);
+      counts.push(tokens);
+    }
+    load.isOver = true;
+    await Promise.all(writers);
+
+    expect(load.failures).toBe(0);
+    expect(load.requests).toBeGreaterThan(20);
+    expect(counts).toEqual(counts.toSorted((one, other) => one - other));
+    expect(await gateway.api("GET", "/status")).toMatchObject({ store: { trouble: null } });
+    expect(readdirSync(place.home).sort()).toEqual(files.map((file) => basename(file)));
+  });
+
+  it("brings a gateway back on another machine, with the master key beside it", async () => {
+    await using gateway = await runGateway();
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+    using place = aHome();
+    const dataDir = join(place.home, "data");
+    mkdirSync(dataDir);
+    const file = join(dataDir, "keywheel.db");
+    const keywheel = keywheelOn(gateway.dataDir);
+    const { stdout } = await keywheel(`backup ${file} --json`);
+    expect(JSON.parse(stdout)).toEqual({
+      file,
+      bytes: statSync(file).size,
+      providers: 1,
+      keys: 2,
+      includes_master_key: false,
+      master_key: join(gateway.dataDir, "master.key"),
+    });
+    const again = await keywheel(`backup ${file}`);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("--force")]);
+    copyFileSync(join(gateway.dataDir, "master.key"), join(dataDir, "master.key"));
+
+    await using other = await runGateway({ dataDir });
+
+    expect((await other.keys({ id: pool.record.slug })).map(({ status }) => status)).toEqual(["available", "available"]);
+    const answer = await fetch(`${other.baseUrlOf({ slug: pool.record.slug })}/models`);
+    expect(answer.status).toBe(200);
+  });
+
+  it("is made as well while no gateway runs", async () => {
+    await using gateway = await runGateway();
+    await using _pool = await poolOf(gateway, { weights: [1] });
+    await gateway.kill("SIGKILL");
+    using place = aHome();
+    const file = join(place.home, "backup.db");
+
+    expect((await keywheelOn(gateway.dataDir)(`backup ${file}`)).code).toBe(0);
+
+    expect(readCopy(file)[1]).toBe("ok");
+    const modes = readdirSync(gateway.dataDir).map((name) => statSync(join(gateway.dataDir, name)).mode & 0o777);
+    expect(new Set(modes)).toEqual(new Set([0o600]));
+  });
+});
+
+/** How many tokens it holds, and what SQLite says of it. */
+function readCopy(file: string): [number, unknown] {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const tokens = database.prepare("SELECT count(*) AS count FROM tokens").get()?.["count"];
+    return [Number(tokens), database.prepare("PRAGMA integrity_check").get()?.["integrity_check"]];
+  } finally {
+    database.close();
+  }
+}

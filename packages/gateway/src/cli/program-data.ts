@@ -5,7 +5,30 @@ import type { Flags } from "./settings.ts";
 
 /** Commands for the data as a whole. */
 export function addDataCommands(program: Command, actions: Actions): void {
+  addBackup(program, actions);
   addRotation(program, actions);
+}
+
+function addBackup(program: Command, actions: Actions): void {
+  const backup = onDataDir(
+    program
+      .command("backup <file>")
+      .description("copy the database to a file, whether or not the gateway runs; the master key is not in it"),
+  )
+    .option("--force", "replace the file if it is there")
+    .action((file: string, flags: Flags & { readonly force?: boolean }) =>
+      actions.onDataDir(flags, async (place) => (await import("./commands/backup.ts")).makeBackup(place, file, flags)),
+    );
+  backup.addHelpText(
+    "after",
+    `
+To go back to it: stop the gateway, remove keywheel.db-wal and keywheel.db-shm from the data directory, put the backup there
+as keywheel.db and the master key of that time as master.key, and start the gateway.`,
+  );
+  example(backup, [
+    ["keywheel backup /mnt/safe/keywheel-$(date +%F).db", "one a day"],
+    ["keywheel backup keywheel.bak --force", "always the same file"],
+  ]);
 }
 
 function addRotation(program: Command, actions: Actions): void {
