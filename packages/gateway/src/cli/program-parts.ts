@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Context } from "./commands/context.ts";
+import type { Context, DataDirContext } from "./commands/context.ts";
 import { type Flags, variableOf } from "./settings.ts";
 
 /** What the words of a call lead to. */
@@ -16,6 +16,8 @@ export interface Actions {
   readonly watch: (flags: Flags, command: (context: Context, signal: AbortSignal) => Promise<void>) => Promise<void>;
   /** Says how everything stands that a gateway needs. */
   readonly doctor: (flags: Flags) => Promise<void>;
+  /** Runs a command on the data directory itself, whether or not a gateway has it. */
+  readonly onDataDir: (flags: Flags, command: (place: DataDirContext) => Promise<void>) => Promise<void>;
   readonly version: (flags: Flags) => void;
 }
 
@@ -26,12 +28,16 @@ export function managing(command: Command): Command {
     .addOption(
       new Option("--url <address>", `address of the gateway (${variableOf({ name: "url" })})`).helpGroup("Connection:"),
     )
-    .addOption(
-      new Option(
-        "--data-dir <folder>",
-        `data directory of the gateway (${variableOf({ name: "data-dir" })})`,
-      ).helpGroup("Connection:"),
-    );
+    .addOption(dataDirOption().helpGroup("Connection:"));
+}
+
+/** A command that works on the files of a data directory. */
+export function onDataDir(command: Command): Command {
+  return command.addOption(new Option("--json", "print what was done as JSON")).addOption(dataDirOption());
+}
+
+function dataDirOption(): Option {
+  return new Option("--data-dir <folder>", `data directory of the gateway (${variableOf({ name: "data-dir" })})`);
 }
 
 /** Shows calls below the help of a command, each with what it is for. */

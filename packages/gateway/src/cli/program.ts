@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { TokenFlags } from "./commands/token.ts";
+import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import { addProviderCommands } from "./program-providers.ts";
@@ -27,6 +28,7 @@ export function buildProgram(actions: Actions): Command {
   addTokenCommands(program, actions);
   addStatus(program, actions);
   addDoctor(program, actions);
+  addDataCommands(program, actions);
   program
     .command("version")
     .description("print the version")

@@ -56,6 +56,14 @@ function actionsFor(terminal: Terminal): Actions {
       await actionsFor(terminal).manage(flags, (context) => command(context, interruption.signal));
     },
     doctor: async (flags) => (await import("./doctor/doctor.ts")).doctor(flags, terminal),
+    onDataDir: async (flags, command) => {
+      const { readConnection } = await import("./connection.ts");
+      await command({
+        connection: readConnection(flags, terminal.environment),
+        terminal,
+        json: flags["json"] === true,
+      });
+    },
     version: (flags) => terminal.out(`${versionFor(flags)}\n`),
   };
 }

@@ -1,4 +1,5 @@
-import type { CreateTableBuilder, Dialect } from "kysely";
+import type { CreateTableBuilder, Dialect, Kysely } from "kysely";
+import type { Database } from "./schema.ts";
 
 /** What a database made of a statement that failed, told apart as far as the store's callers must. */
 export type EngineFault =
@@ -23,5 +24,12 @@ export interface DatabaseEngine {
   addSequence<Table extends string, Columns extends string>(
     table: CreateTableBuilder<Table, Columns>,
   ): CreateTableBuilder<Table, Columns | "seq">;
+  /**
+   * Takes out of the database's files what deleted and replaced values have left there.
+   *
+   * @param db the writer; it is kept from others meanwhile
+   * @returns false if somebody reads just now and it has to be tried again
+   */
+  scrub(db: Kysely<Database>): Promise<boolean>;
   explain(error: unknown): EngineFault;
 }

@@ -4,7 +4,7 @@ import { chunksOf } from "./chunks.ts";
 import { fromReasonValues, toReasonValues } from "./reason-columns.ts";
 import { parametersOf, runMany } from "./run-many.ts";
 import type { Database, KeyTable } from "./schema.ts";
-import type { SealedSecrets } from "./sealed-secrets.ts";
+import { type SealedSecrets, unreadableValue } from "./sealed-secrets.ts";
 import type { KeyPatch, KeyRecord, KeySecret } from "./store.ts";
 
 export interface IdentifiedPatch {
@@ -63,6 +63,29 @@ export async function deleteKeys(trx: Transaction<Database>, ids: readonly strin
 export async function clearHealth(trx: Transaction<Database>, keyIds: readonly string[]): Promise<void> {
   const query = trx.deleteFrom("key_healths").where("key_id", "=", "").compile();
   await runMany(trx, query, keyIds.map(asRow));
+}
+
+/**
+ * Seals every value with another master key. @returns how many
+ *
+ * @throws KeywheelError store_unavailable for a value that cannot be opened
+ */
+export async function resealKeys(trx: Transaction<Database>, from: SealedSecrets, to: SealedSecrets): Promise<number> {
+  const sealed = (await readKeys(trx, from)).filter(({ secret }) => secret.kind !== "reference");
+  const unreadable = sealed.find(({ secret }) => secret.kind === "undecryptable");
+  if (unreadable !== undefined) throw unreadableValue(`key ${unreadable.id}`);
+  for (const chunk of chunksOf(sealed, sealedAtOnce)) {
+    const sets = chunk.map((key) => ({ id: key.id, set: toValueColumns(key.id, key, to) }));
+    const [first] = sets;
+    if (first === undefined) continue;
+    const query = trx.updateTable("keys").set(first.set).where("id", "=", first.id).compile();
+    await runMany(
+      trx,
+      query,
+      sets.map(({ id, set }) => [...Object.values(set), id]),
+    );
+  }
+  return sealed.length;
 }
 
 export async function findHeld(

@@ -10,6 +10,7 @@ import * as pins from "./pin-rows.ts";
 import * as providers from "./provider-rows.ts";
 import * as requests from "./request-rows.ts";
 import type { Database } from "./schema.ts";
+import { Scrubber } from "./scrubber.ts";
 import { type SealedSecrets, wrongMasterKey } from "./sealed-secrets.ts";
 import { listSessions } from "./session-pages.ts";
 import * as sessions from "./session-rows.ts";
@@ -32,6 +33,8 @@ export interface KyselyStoreOptions {
 /** Sessions removed in one transaction: a tenth of a second at a million rows, so that other writes get their turn. */
 const removedAtOnce = 1000;
 const bindingsAtOnce = 10_000;
+/** From a deletion until its value is out of the files: within this, or a little more while others read. */
+const scrubDelayMs = 500;
 
 /** The store over any database that kysely speaks to; what differs between them is in the engine. */
 export class KyselyStore implements port.OpenedStore {
@@ -48,6 +51,7 @@ export class KyselyStore implements port.OpenedStore {
   #masterKeyMatches = false;
   #trouble: string | undefined;
   #probe: NodeJS.Timeout | undefined;
+  readonly #scrubber: Scrubber;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -60,6 +64,12 @@ export class KyselyStore implements port.OpenedStore {
     this.#probeEveryMs = probeEveryMs;
     this.#writer = new Kysely({ dialect: engine.writer });
     this.#reader = new Kysely({ dialect: engine.reader });
+    this.#scrubber = new Scrubber({
+      scrub: () => engine.scrub(this.#writer),
+      write: (work) => this.#writer.transaction().execute(work),
+      delayMs: scrubDelayMs,
+      retryMs: probeEveryMs,
+    });
   }
 
   /** @throws KeywheelError store_unavailable; the database is closed again then */
@@ -70,6 +80,7 @@ export class KyselyStore implements port.OpenedStore {
         await migrate(trx, options.engine, { now: options.now() });
         // SQLite opens a file that it may only read without a word: a write tells at the start, not at the first refusal.
         await setMeta(trx, "last_opened_at", String(options.now()));
+        await store.#scrubber.restore(trx);
         return await options.secrets.checkCanary(trx);
       });
       return store;
@@ -85,6 +96,24 @@ export class KyselyStore implements port.OpenedStore {
 
   get trouble(): string | undefined {
     return this.#trouble;
+  }
+
+  /**
+   * Seals everything anew, in one transaction; this store opens nothing any more then, and is to be closed.
+   *
+   * @param beforeCommit called when all is written and nothing is durable
+   * @throws KeywheelError store_unavailable; nothing was changed then
+   */
+  reseal(to: SealedSecrets, beforeCommit: () => void): Promise<{ providers: number; keys: number }> {
+    return this.#forget(async (trx) => {
+      const resealed = {
+        providers: await providers.resealProviders(trx, this.#secrets, to),
+        keys: await keys.resealKeys(trx, this.#secrets, to),
+      };
+      await to.writeCanary(trx);
+      beforeCommit();
+      return resealed;
+    });
   }
 
   load(): Promise<port.StoredState> {
@@ -103,12 +132,14 @@ export class KyselyStore implements port.OpenedStore {
 
   async updateProvider(id: string, patch: port.ProviderPatch): Promise<void> {
     await this.#refuseUnsealable([patch.apiKey]);
-    await this.#write((trx) => providers.updateProvider(trx, this.#secrets, { id, patch }));
+    const update = (trx: Transaction<Database>): Promise<void> =>
+      providers.updateProvider(trx, this.#secrets, { id, patch });
+    await (patch.apiKey === undefined ? this.#write(update) : this.#forget(update));
   }
 
   async deleteProvider(id: string): Promise<void> {
     await this.#deleteSessions({ providerId: id });
-    await this.#write((trx) => providers.deleteProvider(trx, id));
+    await this.#forget((trx) => providers.deleteProvider(trx, id));
   }
 
   async insertKeys(records: readonly port.KeyRecord[]): Promise<void> {
@@ -118,12 +149,13 @@ export class KyselyStore implements port.OpenedStore {
 
   async updateKeys(patches: readonly keys.IdentifiedPatch[]): Promise<void> {
     await this.#refuseUnsealable(patches.map(({ patch }) => patch.secret));
-    await this.#write((trx) => keys.updateKeys(trx, this.#secrets, patches));
+    const update = (trx: Transaction<Database>): Promise<void> => keys.updateKeys(trx, this.#secrets, patches);
+    await (patches.every(({ patch }) => patch.secret === undefined) ? this.#write(update) : this.#forget(update));
   }
 
   async deleteKeys(ids: readonly string[]): Promise<void> {
     await this.deleteSessionsOfKeys(ids);
-    await this.#write((trx) => keys.deleteKeys(trx, ids));
+    await this.#forget((trx) => keys.deleteKeys(trx, ids));
   }
 
   findHeld(providerId: string, values: readonly port.KeySecret[]): Promise<readonly (string | undefined)[]> {
@@ -274,6 +306,7 @@ export class KyselyStore implements port.OpenedStore {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#running);
+    await this.#scrubber.close();
     // The reader first: only the last connection that may write can put the log away.
     await this.#reader.destroy();
     await this.#writer.destroy();
@@ -325,6 +358,11 @@ export class KyselyStore implements port.OpenedStore {
     const result = await work(trx);
     if (this.#trouble !== undefined) await setMeta(trx, "last_recovered_at", String(this.#now()));
     return result;
+  }
+
+  /** Writes what deletes or replaces sealed values: nothing of them stays in the files. */
+  #forget<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    return this.#scrubber.writeThenScrub(work, (inTransaction) => this.#write(inTransaction));
   }
 
   async #read<T>(db: Kysely<Database>, work: (db: Kysely<Database>) => Promise<T>): Promise<T> {

@@ -27,6 +27,8 @@ export interface MasterKeySource {
   readonly dataDir: string;
   /** What KEYWHEEL_MASTER_KEY holds; it wins over the file. */
   readonly masterKey?: string | undefined;
+  /** The variable that holds it, for messages; default KEYWHEEL_MASTER_KEY. */
+  readonly name?: string;
 }
 
 /**
@@ -37,16 +39,25 @@ export interface MasterKeySource {
 export function loadMasterKey(source: MasterKeySource): MasterKey {
   const known = readMasterKey(source);
   if (known !== undefined) return known;
-  createPrivateText(join(source.dataDir, masterKeyFile), `${randomBytes(keyBytes).toString("base64")}\n`);
+  createPrivateText(join(source.dataDir, masterKeyFile), makeMasterKeyText());
   const made = readMasterKey(source);
   if (made === undefined) throw unusable(join(source.dataDir, masterKeyFile), "it was removed while it was being made");
   return made;
 }
 
 /** The master key as it stands, or undefined if there is none yet: for whoever must not make one. */
-export function readMasterKey({ dataDir, masterKey }: MasterKeySource): MasterKey | undefined {
-  if (masterKey !== undefined) return new MasterKey(parseGiven(masterKey));
-  const path = join(dataDir, masterKeyFile);
+export function readMasterKey({ dataDir, masterKey, name }: MasterKeySource): MasterKey | undefined {
+  if (masterKey !== undefined) return new MasterKey(parseGiven(masterKey, name));
+  return readMasterKeyFile(join(dataDir, masterKeyFile));
+}
+
+/** The contents of a file that holds a new master key. */
+export function makeMasterKeyText(): string {
+  return `${randomBytes(keyBytes).toString("base64")}\n`;
+}
+
+/** @throws KeywheelError store_unavailable for a file that holds none */
+export function readMasterKeyFile(path: string): MasterKey | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
   tightenFile(path);
@@ -60,14 +71,14 @@ export function deriveOperatorToken(masterKey: MasterKey): string {
   return `kwl_${masterKey.derive("operator token").toString("base64url")}`;
 }
 
-function parseGiven(text: string): Buffer {
+function parseGiven(text: string, name = "KEYWHEEL_MASTER_KEY"): Buffer {
   const bytes = decode(text);
   if (bytes?.length === keyBytes) return bytes;
   const got = bytes === undefined ? "text that is not base64" : `${bytes.length} bytes`;
-  const message = `Expected \`KEYWHEEL_MASTER_KEY\` to be 32 bytes in base64, got ${got}`;
+  const message = `Expected \`${name}\` to be 32 bytes in base64, got ${got}`;
   throw new KeywheelError("validation_failed", message, {
     hint: "Make one with `openssl rand -base64 32`, and keep it: what it encrypts cannot be read without it.",
-    details: [{ path: "KEYWHEEL_MASTER_KEY", message }],
+    details: [{ path: name, message }],
   });
 }
 

@@ -3,6 +3,7 @@ import { lockDataDir } from "./data-dir-lock.ts";
 import type { DatabaseEngine } from "./engine.ts";
 import { KyselyStore } from "./kysely-store.ts";
 import { deriveOperatorToken, loadMasterKey } from "./master-key.ts";
+import { settleMasterKey } from "./master-key-rotation.ts";
 import { preparePrivateFolder } from "./private-files.ts";
 import { SealedSecrets } from "./sealed-secrets.ts";
 import { createSqliteEngine } from "./sqlite-engine.ts";
@@ -36,6 +37,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   preparePrivateFolder(dataDir);
   const lock = lockDataDir(dataDir);
   try {
+    await settleMasterKey({ dataDir, masterKey: options.masterKey }, options.createEngine);
     const masterKey = loadMasterKey({ dataDir, masterKey: options.masterKey });
     return await KyselyStore.open({
       engine: (options.createEngine ?? createSqliteEngine)({ dataDir, busyTimeoutMs }),

@@ -70,9 +70,9 @@ export function createPrivateFile(path: string, fill: (draft: string) => void): 
     // The umask may have taken more than it should; a mode wider than asked for cannot come of it.
     chmodSync(draft, fileMode);
     fill(draft);
-    sync(draft);
-    if (!putInPlace(draft, path)) return false;
-    sync(dirname(path));
+    syncFile(draft);
+    if (!linkUnlessTaken(draft, path)) return false;
+    syncFolder(dirname(path));
     return true;
   } catch (error) {
     throw new KeywheelError("store_unavailable", `${path} cannot be made: ${reasonOf(error)}`, {
@@ -104,7 +104,8 @@ export function codeOf(error: unknown): string | undefined {
 /** File systems without hard links (FAT, some network shares) answer one of these. */
 const noLinks: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-function putInPlace(draft: string, path: string): boolean {
+/** Gives a draft its name. @returns false if that name is taken */
+export function linkUnlessTaken(draft: string, path: string): boolean {
   try {
     // Unlike a rename, a link fails if another process was first.
     linkSync(draft, path);
@@ -138,11 +139,17 @@ function takeFromOthers(path: string): void {
   if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
 }
 
-function sync(path: string): void {
+/** Makes sure that what was written to a file outlives a power cut. */
+export function syncFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Makes sure that names that came and went in a folder do so for good. */
+export function syncFolder(path: string): void {
+  syncFile(path);
 }

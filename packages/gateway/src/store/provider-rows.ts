@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import { KeywheelError } from "@keywheel/pool";
 import type { Database, OptionalSecretColumns, ProviderTable, SecretColumns } from "./schema.ts";
-import { noSecret, type SealedSecrets } from "./sealed-secrets.ts";
+import { noSecret, type SealedSecrets, unreadableValue } from "./sealed-secrets.ts";
 import type { KeySecret, ProviderPatch, ProviderRecord, StoredSettings } from "./store.ts";
 
 export async function readProviders(db: Kysely<Database>, secrets: SealedSecrets): Promise<readonly ProviderRecord[]> {
@@ -57,6 +57,30 @@ export async function updateProvider(
 
 export async function deleteProvider(trx: Transaction<Database>, id: string): Promise<void> {
   await trx.deleteFrom("providers").where("id", "=", id).execute();
+}
+
+/**
+ * Seals every value with another master key. @returns how many
+ *
+ * @throws KeywheelError store_unavailable for a value that cannot be opened
+ */
+export async function resealProviders(
+  trx: Transaction<Database>,
+  from: SealedSecrets,
+  to: SealedSecrets,
+): Promise<number> {
+  let resealed = 0;
+  for (const { id, slug, apiKey } of await readProviders(trx, from)) {
+    if (apiKey === null || apiKey.kind === "reference") continue;
+    if (apiKey.kind === "undecryptable") throw unreadableValue(`provider ${slug}`);
+    await trx
+      .updateTable("providers")
+      .set(secretColumns(to, id, apiKey))
+      .where("id", "=", id)
+      .execute();
+    resealed += 1;
+  }
+  return resealed;
 }
 
 function secretColumns(secrets: SealedSecrets, id: string, secret: KeySecret | null): OptionalSecretColumns {

@@ -67,17 +67,32 @@ export class SealedSecrets {
    * deleting what it sealed.
    */
   async checkCanary(trx: Transaction<Database>): Promise<boolean> {
-    const row = await trx.selectFrom("meta").select("value").where("name", "=", canaryName).executeTakeFirst();
-    if (row !== undefined && this.#vault.open(row.value, canaryPlace) === canaryText) return true;
-    if (row !== undefined && (await holdsSealed(trx))) return false;
+    const stored = await readCanary(trx);
+    if (stored !== undefined && this.opensCanary(stored)) return true;
+    if (stored !== undefined && (await holdsSealed(trx))) return false;
+    await this.writeCanary(trx);
+    return true;
+  }
+
+  opensCanary(stored: string): boolean {
+    return this.#vault.open(stored, canaryPlace) === canaryText;
+  }
+
+  /** Says that everything stored is sealed with this master key. */
+  async writeCanary(trx: Transaction<Database>): Promise<void> {
     const value = this.#vault.seal(canaryText, canaryPlace);
     await trx
       .insertInto("meta")
       .values({ name: canaryName, value })
       .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
       .execute();
-    return true;
   }
+}
+
+/** What tells which master key the database belongs to; undefined in an empty one. */
+export async function readCanary(db: Kysely<Database>): Promise<string | undefined> {
+  const row = await db.selectFrom("meta").select("value").where("name", "=", canaryName).executeTakeFirst();
+  return row?.value;
 }
 
 /** Why nothing is sealed at the moment, and how to mend it. */
@@ -86,6 +101,13 @@ export function wrongMasterKey(): KeywheelError {
     hint:
       "Restore the right one (`master.key` in the data directory, or KEYWHEEL_MASTER_KEY) and restart. If it is lost, " +
       "delete the keys that are shown as unreadable, then add them again.",
+  });
+}
+
+/** Why nothing can be sealed anew: one value would be lost. */
+export function unreadableValue(whose: string): KeywheelError {
+  return new KeywheelError("store_unavailable", `The stored value of ${whose} cannot be opened: it is damaged`, {
+    hint: "Give it a new value, or remove it. Nothing was changed.",
   });
 }
 

@@ -5,6 +5,7 @@ import { KeywheelError } from "@keywheel/pool";
 import { createSqliteDialect } from "./dialect-sqlite.ts";
 import type { DatabaseEngine, EngineFault } from "./engine.ts";
 import { createPrivateFile, tightenFile } from "./private-files.ts";
+import { scrubSqlite } from "./sqlite-scrub.ts";
 import { SqliteError } from "./sqlite-thread.ts";
 
 export const databaseFile = "keywheel.db";
@@ -28,6 +29,7 @@ export function createSqliteEngine({ dataDir, busyTimeoutMs }: SqliteEngineOptio
     writer: createSqliteDialect({ file, readOnly: false, busyTimeoutMs }),
     reader: createSqliteDialect({ file, readOnly: true, busyTimeoutMs }),
     addSequence: (table) => table.addColumn("seq", "integer", (column) => column.primaryKey().autoIncrement()),
+    scrub: (db) => scrubSqlite(db, busyTimeoutMs),
     explain: (error) => explain(error, file),
   };
 }

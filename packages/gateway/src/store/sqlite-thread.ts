@@ -65,6 +65,12 @@ export class SqliteThread {
     await this.#exited;
   }
 
+  /** Ends the thread in the middle of what it does. */
+  cut(): void {
+    this.#fail("it was cut off");
+    void this.#worker.terminate();
+  }
+
   #settle(reply: SqliteReply): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);

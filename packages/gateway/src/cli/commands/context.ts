@@ -1,4 +1,5 @@
 import type { ApiClient } from "../client/api-client.ts";
+import type { Connection } from "../connection.ts";
 import { wrongWords } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -10,13 +11,20 @@ export interface Context {
   readonly json: boolean;
 }
 
+/** What a command that works on the files of a data directory is given. */
+export interface DataDirContext {
+  readonly connection: Connection;
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
 /** A result for people. */
-export function say({ terminal }: Context, text: string): void {
+export function say({ terminal }: Pick<Context, "terminal">, text: string): void {
   terminal.out(`${text}\n`);
 }
 
 /** Prints an answer of the control plane exactly as it came. */
-export function printJson({ terminal }: Context, text: string): void {
+export function printJson({ terminal }: Pick<Context, "terminal">, text: string): void {
   terminal.out(text.endsWith("\n") ? text : `${text}\n`);
 }
 

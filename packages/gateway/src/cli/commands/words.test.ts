@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readSettingFlags } from "./setting-flags.ts";
 import type { KeyOnTheWire } from "./wire.ts";
-import { ago, countsOf, duration, statusOf } from "./words.ts";
+import { ago, bytes, countsOf, duration, statusOf } from "./words.ts";
 
 it.each([
   [0, "0 s"],
@@ -12,6 +12,16 @@ it.each([
   [90_061_000, "1 d 1 h"],
 ])("%i ms is %s", (ms, words) => {
   expect(duration(ms)).toBe(words);
+});
+
+it.each([
+  [0, "0 B"],
+  [999, "999 B"],
+  [1000, "1.0 kB"],
+  [131_072, "131 kB"],
+  [3_440_000, "3.4 MB"],
+])("%i bytes are %s", (count, words) => {
+  expect(bytes(count)).toBe(words);
 });
 
 it("tells how long ago something was", () => {

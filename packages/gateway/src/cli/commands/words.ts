@@ -79,6 +79,14 @@ export function countsOf(counts: KeyCounts): string {
   return [`${counts.available} of ${counted(counts.total, "key")} available`, ...rest].join(", ");
 }
 
+/** A size in the largest unit that fits: `3.4 MB`. */
+export function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  const value = count / 1000 ** power;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power] ?? ""}`;
+}
+
 export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

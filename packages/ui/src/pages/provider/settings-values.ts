@@ -76,13 +76,13 @@ export function settingsPatchOf(
   values: SettingsValues,
   isChanged: (field: keyof SettingsValues) => boolean,
 ): SettingsPatch {
-  const amount = <Name extends string>(name: Name, field: AmountField, unit: number) =>
-    isChanged(field) ? ({ [name]: scaled(values[field], unit) } as Record<Name, number | null>) : {};
+  const amount = (name: string, field: AmountField, unit: number): Readonly<Record<string, number | null>> =>
+    isChanged(field) ? { [name]: scaled(values[field], unit) } : {};
   const patch = {
     cooldown: {
       ...amount("base_ms", "cooldownBase", 1_000),
       ...amount("cap_ms", "cooldownCap", 1_000),
-      ...(isChanged("scopeModel") && { scope: values.scopeModel ? ("model" as const) : ("key" as const) }),
+      ...(isChanged("scopeModel") && { scope: values.scopeModel ? "model" : "key" }),
     },
     affinity: {
       ...amount("idle_ttl_ms", "affinityIdle", 1_000),

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import type { RotationFlags } from "./commands/rotate-master-key.ts";
+import { type Actions, example, onDataDir } from "./program-parts.ts";
+import type { Flags } from "./settings.ts";
+
+/** Commands for the data as a whole. */
+export function addDataCommands(program: Command, actions: Actions): void {
+  addBackup(program, actions);
+  addRotation(program, actions);
+}
+
+function addBackup(program: Command, actions: Actions): void {
+  const backup = onDataDir(
+    program
+      .command("backup <file>")
+      .description("copy the database to a file, whether or not the gateway runs; the master key is not in it"),
+  )
+    .option("--force", "replace the file if it is there")
+    .action((file: string, flags: Flags & { readonly force?: boolean }) =>
+      actions.onDataDir(flags, async (place) => (await import("./commands/backup.ts")).makeBackup(place, file, flags)),
+    );
+  backup.addHelpText(
+    "after",
+    `
+To go back to it: stop the gateway, remove keywheel.db-wal and keywheel.db-shm from the data directory, put the backup there
+as keywheel.db and the master key of that time as master.key, and start the gateway.`,
+  );
+  example(backup, [
+    ["keywheel backup /mnt/safe/keywheel-$(date +%F).db", "one a day"],
+    ["keywheel backup keywheel.bak --force", "always the same file"],
+  ]);
+}
+
+function addRotation(program: Command, actions: Actions): void {
+  const rotate = onDataDir(
+    program
+      .command("rotate-master-key")
+      .description("encrypt every stored key under a new master key, while no gateway runs"),
+  )
+    .option("--to-file", "make the new one in the data directory, although KEYWHEEL_MASTER_KEY holds the present one")
+    .option("--keep-old <file>", "write the old one to this file: backups made before need it")
+    .action((flags: Flags & RotationFlags) =>
+      actions.onDataDir(flags, async (place) => (await import("./commands/rotate-master-key.ts")).rotate(place, flags)),
+    );
+  rotate.addHelpText(
+    "after",
+    `
+Where the master key is a file (master.key), a new file takes its place. Where it is KEYWHEEL_MASTER_KEY, give the new one
+as KEYWHEEL_NEW_MASTER_KEY, and start the gateway with it from then on.
+It may be cut off at any instant: the data directory then belongs to the old key or to the new one, never to both.`,
+  );
+  example(rotate, [
+    ["keywheel rotate-master-key", "a new master.key"],
+    ["keywheel rotate-master-key --keep-old old.key", "and keep the old one for older backups"],
+    ["KEYWHEEL_NEW_MASTER_KEY=$(openssl rand -base64 32) keywheel rotate-master-key", "one that you keep elsewhere"],
+  ]);
+}
