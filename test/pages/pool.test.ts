@@ -140,23 +140,15 @@ describe("adding a key", () => {
     expect(await page.content()).not.toContain(fakeKey(900, 0));
   });
 
-  it("closes with Escape, but not over what was typed, and adds nothing", async () => {
+  it("closes with Escape, and adds nothing", async () => {
     await using pool = await poolOf(gateway);
     await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
     const { page } = session;
-    const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: "Add Key" }).click();
-    await dialog.getByLabel("API Key").waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("dialog").getByLabel("API Key").fill("sk-test-escaped-0123456789");
 
-    await page.getByRole("button", { name: "Add Key" }).click();
-    await dialog.getByLabel("API Key").fill("sk-test-escaped-0123456789");
     await page.keyboard.press("Escape");
-    await page.mouse.click(5, 400);
-    expect(await dialog.getByLabel("API Key").inputValue()).toBe("sk-test-escaped-0123456789");
-    await dialog.getByRole("button", { name: "Cancel" }).click();
-    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
 
     expect(await gateway.keys(pool.record)).toHaveLength(2);
   });

@@ -107,7 +107,7 @@ describe("creating a token", () => {
     expect(await tokens()).toEqual([]);
   });
 
-  it("is not lost by a click beside the dialog nor by Escape, and is forgotten when it is done", async () => {
+  it("is not lost by a click beside the dialog, and is forgotten with Escape", async () => {
     await using session = await openSignedIn(browser, gateway, "/settings/tokens");
     const { page } = session;
     await page.getByRole("button", { name: "Create token" }).click();
@@ -118,9 +118,8 @@ describe("creating a token", () => {
     const token = await field.inputValue();
 
     await page.mouse.click(5, 400);
-    await page.keyboard.press("Escape");
     expect(await field.inputValue()).toBe(token);
-    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Create token" }).click();
     await dialog.getByLabel("Name").waitFor();

@@ -1,4 +1,3 @@
-import { DatabaseSync } from "node:sqlite";
 import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -50,16 +49,7 @@ const troubles: readonly Trouble[] = [
   {
     issue: "A key is never selected",
     pool: { weights: [100, 1] },
-    happens: async (pool) => {
-      await pool.turns(10);
-      // A key that was just added has not been passed by: these are taken for an hour old.
-      await gateway.stop();
-      const database = new DatabaseSync(gateway.databaseFile);
-      for (const { id } of pool.keys)
-        database.prepare("update keys set created_at = created_at - 3600000 where id = ?").run(id);
-      database.close();
-      await gateway.restart();
-    },
+    happens: async (pool) => void (await pool.turns(10)),
     hints: {
       en: [/^Never selected so far\. Other keys have much higher weights/],
       ko: [/^아직 선택된 적이 없습니다\. 다른 키의 가중치가 훨씬 높거나/],

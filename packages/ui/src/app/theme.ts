@@ -39,6 +39,7 @@ export const theme = createTheme({
     }),
     // The library's grey is below 4.5:1.
     Notification: Notification.extend({ styles: { description: { color: "var(--mantine-color-dimmed)" } } }),
+    NumberInput: NumberInput.extend({ defaultProps: { allowDecimal: false, allowNegative: false } }),
     Tooltip: Tooltip.extend({
       defaultProps: { withArrow: true, multiline: true, maw: 320, events: { hover: true, focus: true, touch: true } },
     }),

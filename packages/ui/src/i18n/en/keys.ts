@@ -7,8 +7,7 @@ export const keys = {
   added: "{{name}} was added and takes its turn from the next new session on",
   addedBound: "Sessions that are under way stay with the key they have.",
   allCooling: "All keys are cooling down; requests fail",
-  allCoolingHint: "The first one is back in {{left}}. Wait for it, or add more keys.",
-  allCoolingTogether: "They met their limits together.",
+  allCoolingHint: "They met their limits together. The first one is back in {{left}}. Wait for it, or add more keys.",
   allDisabled: "No key is enabled; requests fail",
   allDisabledHint: "Enable a key, or add one.",
   allRefused: "The provider refused every key; requests fail",
@@ -97,7 +96,6 @@ export const keys = {
   movedCancelled: "{{name}} stays where it was.",
   neverSelected:
     "Never selected so far. Other keys have much higher weights, or every request belongs to a session of another key: check the weights.",
-  noneServes: "No key can serve now; requests fail",
   noMatch: "No key matches.",
   noneYet: "No keys yet",
   noneYetOwn: "The provider-level key serves until there are.",
@@ -171,7 +169,6 @@ export const keys = {
   variableUnset: "{{name}} is not set in the gateway's environment. Case counts.",
   waitLadder_one: "{{length}}: step {{count}} of the ladder, after the first failure",
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
-  waitModel: "The key lacks what was asked for: it rests for an hour and is tried again by itself",
   waitQuota:
     "The provider says that the quota or credit is spent, so it rests as long as a key may. It is tried again by itself",
   waitStated: "As long as the provider asked for",

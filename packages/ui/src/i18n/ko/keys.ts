@@ -8,8 +8,8 @@ export const keys: SectionOf<"keys"> = {
   added: "{{name}}을(를) 추가했습니다. 다음 새 세션부터 순환에 참여합니다",
   addedBound: "진행 중인 세션은 기존 키를 계속 사용합니다.",
   allCooling: "모든 키가 쿨다운 중이라 요청이 실패합니다",
-  allCoolingHint: "{{left}} 후 첫 번째 키가 돌아옵니다. 기다리거나 키를 더 추가하세요.",
-  allCoolingTogether: "모든 키가 동시에 속도 제한에 걸렸습니다.",
+  allCoolingHint:
+    "모든 키가 동시에 속도 제한에 걸렸습니다. {{left}} 후 첫 번째 키가 돌아옵니다. 기다리거나 키를 더 추가하세요.",
   allDisabled: "활성화된 키가 없어 요청이 실패합니다",
   allDisabledHint: "키를 활성화하거나 추가하세요.",
   allRefused: "제공업체가 모든 키를 거부해 요청이 실패합니다",
@@ -90,7 +90,6 @@ export const keys: SectionOf<"keys"> = {
   movedCancelled: "{{name}}의 위치는 그대로입니다.",
   neverSelected:
     "아직 선택된 적이 없습니다. 다른 키의 가중치가 훨씬 높거나 모든 요청이 다른 키의 세션에 속해 있습니다. 가중치 설정을 확인하세요.",
-  noneServes: "지금 사용할 수 있는 키가 없어 요청이 실패합니다",
   noMatch: "해당하는 키가 없습니다.",
   noneYet: "아직 키가 없습니다",
   noneYetOwn: "키를 추가할 때까지 제공업체 수준 키가 사용됩니다.",
@@ -153,7 +152,6 @@ export const keys: SectionOf<"keys"> = {
   variableUnsendable: "{{name}}이(가) 설정되었지만 키로 보낼 수 없는 값입니다.",
   variableUnset: "{{name}}이(가) 게이트웨이 환경에 설정되어 있지 않습니다. 대소문자를 구분합니다.",
   waitLadder_other: "{{length}}: 지수 백오프 {{count}}단계, 연속 {{count}}번째 실패",
-  waitModel: "이 키로는 요청한 모델이나 기능을 사용할 수 없어 1시간 쉰 뒤 자동으로 다시 시도합니다",
   waitQuota: "제공업체가 할당량 또는 잔액이 소진되었다고 알려 최대 시간만큼 쉽니다. 이후 자동으로 다시 시도합니다",
   waitStated: "제공업체가 요청한 시간만큼",
   weight: "가중치",

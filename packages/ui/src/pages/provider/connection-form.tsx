@@ -52,10 +52,9 @@ export function ConnectionForm({ provider }: { readonly provider: Provider }): R
     form.reset();
   };
   const submit = (values: Values): void => {
-    const patch = patchOf(values, (field) => form.isDirty(field));
+    const patch = patchOf(values);
     // The stored keys go where the base URL leads: another host is asked about first.
-    const leadsElsewhere = patch.base_url !== undefined && hostOf(patch.base_url) !== hostOf(provider.base_url);
-    if (leadsElsewhere) setConfirming({ ...patch, confirm_host_change: true });
+    if (hostOf(values.base_url) !== hostOf(provider.base_url)) setConfirming({ ...patch, confirm_host_change: true });
     else save(patch).catch(() => undefined);
   };
   const effective = effectiveUrl(form.values.kind, form.values.base_url);
@@ -171,17 +170,15 @@ function valuesOf({ name, slug, base_url, kind, preset }: Provider): Values {
   return { name, slug, base_url, kind, preset, api_key: "", removeKey: false };
 }
 
-/** What was not touched may have been changed by somebody else meanwhile, and stays. */
-function patchOf(values: Values, isChanged: (field: keyof Values) => boolean): ProviderPatch {
-  const { name, slug, base_url, kind, preset, api_key, removeKey } = values;
+function patchOf({ name, slug, base_url, kind, preset, api_key, removeKey }: Values): ProviderPatch {
   const typed = api_key.trim();
   return {
-    ...(isChanged("name") && { name: name.trim() }),
-    ...(isChanged("slug") && { slug }),
-    ...(isChanged("base_url") && { base_url: base_url.trim() }),
-    ...(isChanged("kind") && { kind }),
+    name: name.trim(),
+    slug,
+    base_url: base_url.trim(),
+    kind,
     // It was chosen from the list of those that there are.
-    ...(isChanged("preset") && { preset: preset as ProviderPatch["preset"] & (string | null) }),
+    preset: preset as ProviderPatch["preset"] & (string | null),
     ...(removeKey ? { api_key: null } : typed === "" ? {} : { api_key: typed }),
   };
 }

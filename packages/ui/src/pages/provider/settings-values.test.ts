@@ -11,13 +11,13 @@ const settings: Settings = {
 };
 
 it("sends back what it was given", () => {
-  expect(settingsPatchOf(settingsValuesOf(settings), () => true)).toEqual(settings);
+  expect(settingsPatchOf(settingsValuesOf(settings))).toEqual(settings);
 });
 
 it("brings a default back for an empty field", () => {
   const values = { ...settingsValuesOf(settings), cooldownBase: "", maxBody: "" };
 
-  expect(settingsPatchOf(values, () => true)).toMatchObject({ cooldown: { base_ms: null }, max_body_bytes: null });
+  expect(settingsPatchOf(values)).toMatchObject({ cooldown: { base_ms: null }, max_body_bytes: null });
 });
 
 it("finds what is outside of its range, and a cap below the base", () => {
@@ -31,16 +31,4 @@ it("finds what is outside of its range, and a cap below the base", () => {
 
 it("knows the field of an error's path", () => {
   expect(fieldOfPath("settings.timeouts.idle_ms")).toBe("timeoutIdle");
-});
-
-it("sends only what was changed, so that nothing else is rounded or put back", () => {
-  const values = { ...settingsValuesOf({ ...settings, max_body_bytes: 1_000_000 }), cooldownBase: 30 };
-
-  expect(settingsPatchOf(values, (field) => field === "cooldownBase")).toEqual({ cooldown: { base_ms: 30_000 } });
-});
-
-it("takes no part of a retry", () => {
-  const values = { ...settingsValuesOf(settings), retry: 1.5 };
-
-  expect(rangeFaults(values)).toEqual([{ field: "retry", min: 0, max: 10 }]);
 });

@@ -67,39 +67,23 @@ export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body
   };
 }
 
-/**
- * What the API takes of what was changed: the rest may have been changed by somebody else, or be finer than it is shown.
- *
- * @returns null brings a default back
- */
-export function settingsPatchOf(
-  values: SettingsValues,
-  isChanged: (field: keyof SettingsValues) => boolean,
-): SettingsPatch {
-  const amount = (name: string, field: AmountField, unit: number): Readonly<Record<string, number | null>> =>
-    isChanged(field) ? { [name]: scaled(values[field], unit) } : {};
-  const patch = {
+/** @returns what the API takes: null brings a default back */
+export function settingsPatchOf(values: SettingsValues): SettingsPatch {
+  return {
     cooldown: {
-      ...amount("base_ms", "cooldownBase", 1_000),
-      ...amount("cap_ms", "cooldownCap", 1_000),
-      ...(isChanged("scopeModel") && { scope: values.scopeModel ? "model" : "key" }),
+      base_ms: scaled(values.cooldownBase, 1_000),
+      cap_ms: scaled(values.cooldownCap, 1_000),
+      scope: values.scopeModel ? "model" : "key",
     },
-    affinity: {
-      ...amount("idle_ttl_ms", "affinityIdle", 1_000),
-      ...(isChanged("affinityEnabled") && { enabled: values.affinityEnabled }),
-    },
-    retry: amount("provider_errors", "retry", 1),
+    affinity: { enabled: values.affinityEnabled, idle_ttl_ms: scaled(values.affinityIdle, 1_000) },
+    retry: { provider_errors: scaled(values.retry, 1) },
     timeouts: {
-      ...amount("connect_ms", "timeoutConnect", 1_000),
-      ...amount("headers_ms", "timeoutHeaders", 1_000),
-      ...amount("idle_ms", "timeoutIdle", 1_000),
+      connect_ms: scaled(values.timeoutConnect, 1_000),
+      headers_ms: scaled(values.timeoutHeaders, 1_000),
+      idle_ms: scaled(values.timeoutIdle, 1_000),
     },
-    ...amount("max_body_bytes", "maxBody", mebibyte),
+    max_body_bytes: scaled(values.maxBody, mebibyte),
   };
-  const filled = Object.entries(patch).filter(
-    ([, part]) => typeof part !== "object" || part === null || Object.keys(part).length > 0,
-  );
-  return Object.fromEntries(filled);
 }
 
 function scaled(amount: Amount, unit: number): number | null {
@@ -120,8 +104,6 @@ export function rangeFaults(values: SettingsValues): readonly RangeFault[] {
     const isCap = field === "cooldownCap" && values.cooldownBase !== "";
     const min = isCap ? Math.max(least, Number(values.cooldownBase)) : least;
     const amount = values[field];
-    const isCount = field !== "retry" || Number.isInteger(Number(amount));
-    const isFit = isCount && Number(amount) >= min && Number(amount) <= max;
-    return amount === "" || isFit ? [] : [{ field, min: Math.min(min, max), max }];
+    return amount === "" || (Number(amount) >= min && Number(amount) <= max) ? [] : [{ field, min, max }];
   });
 }

@@ -33,7 +33,6 @@ export function CreateTokenDialog({ isOpen, onClose }: CreateTokenDialogProps): 
       closeButtonProps={{ "aria-label": t("common.close") }}
       // A slip of the mouse must not cost the only sight of it.
       closeOnClickOutside={!isShown}
-      closeOnEscape={!isShown}
     >
       <Steps onCreated={() => setShown(true)} onDone={close} />
     </Modal>

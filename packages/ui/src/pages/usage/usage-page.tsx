@@ -14,7 +14,7 @@ import { groupLabel } from "./count-label.ts";
 import { csvOf, download } from "./csv.ts";
 import { dayOf, type Range, type RangeName, rangeProblem } from "./range.ts";
 import { UsageChart } from "./usage-chart.tsx";
-import { groups, nameOf, sumUp, inputOf } from "./usage-sums.ts";
+import { groups, nameOf, sumUp } from "./usage-sums.ts";
 import { UsageTable } from "./usage-table.tsx";
 import { readForFile, type UsageChoice, type UsageData, useUsage } from "./use-usage.ts";
 
@@ -176,7 +176,7 @@ function CsvButton({ choice, isReady }: { readonly choice: UsageChoice; readonly
         nameOf(row, "provider", { t, providers }),
         ...(group === "provider" ? [] : [nameOf(row, group, { t, providers })]),
         ...(group === "key" ? [row.key_id] : []),
-        ...columns.map((name) => (name === "input_tokens" ? inputOf(row) : row[name])),
+        ...columns.map((name) => row[name]),
       ]);
       const head = ["at", "provider", ...(group === "provider" ? [] : [group]), ...(group === "key" ? ["key_id"] : [])];
       download(`keywheel-usage-${dayOf(serverNow())}.csv`, csvOf([...head, ...columns], table));

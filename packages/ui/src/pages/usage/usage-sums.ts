@@ -40,12 +40,8 @@ type Row = UsageRow;
 /** Input is all that was sent: that which was written to a cache, too, is no cheaper than the rest. */
 function countsOf(row: Row): Sums {
   const { requests, errors, failovers, cache_read_tokens, output_tokens } = row;
-  return { requests, errors, failovers, input_tokens: inputOf(row), cache_read_tokens, output_tokens };
-}
-
-/** All input, whatever cache it came from or went to. */
-export function inputOf(row: Row): number {
-  return row.input_tokens + row.cache_write_tokens + row.cache_read_tokens;
+  const input_tokens = row.input_tokens + row.cache_write_tokens + cache_read_tokens;
+  return { requests, errors, failovers, input_tokens, cache_read_tokens, output_tokens };
 }
 
 export function plus(one: Sums, other: Sums): Sums {

@@ -25,8 +25,6 @@ export function ImportDialog({ isOpen, onClose, providerId }: ImportDialogProps)
       opened={isOpen}
       onClose={onClose}
       size="lg"
-      // A pasted list is given up by a button, not by a slip.
-      closeOnClickOutside={false}
       title={t("keys.importHeading")}
       closeButtonProps={{ "aria-label": t("common.close") }}
     >

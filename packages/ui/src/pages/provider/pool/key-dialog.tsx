@@ -3,7 +3,7 @@ import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../../api/client.ts";
 import { useErrorText } from "../../../api/error-text.ts";
@@ -26,19 +26,14 @@ export interface KeyDialogProps {
 /** Adds a key, or edits one: API Key, Label, Weight, Confirm. */
 export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps): ReactNode {
   const { t } = useTranslation();
-  const [isTyped, setTyped] = useState(false);
   return (
     <Modal
       opened={isOpen}
       onClose={onClose}
-      onExitTransitionEnd={() => setTyped(false)}
-      // What was typed is given up by a button, not by a slip.
-      closeOnClickOutside={!isTyped}
-      closeOnEscape={!isTyped}
       title={value ? t("keys.editHeading", { name: nameOf(value) }) : t("keys.addHeading")}
       closeButtonProps={{ "aria-label": t("common.close") }}
     >
-      <KeyForm onClose={onClose} onTyped={() => setTyped(true)} providerId={providerId} value={value} />
+      <KeyForm onClose={onClose} providerId={providerId} value={value} />
     </Modal>
   );
 }
@@ -49,15 +44,10 @@ interface KeyValues {
   readonly weight: number | string;
 }
 
-interface KeyFormProps extends Omit<KeyDialogProps, "isOpen"> {
-  readonly onTyped: () => void;
-}
-
-function KeyForm({ onClose, onTyped, providerId, value }: KeyFormProps): ReactNode {
+function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const form = useForm<KeyValues>({
-    onValuesChange: onTyped,
     initialValues: { api_key: "", label: value?.label ?? "", weight: value?.weight ?? 1 },
     validate: {
       api_key: (text) => {
@@ -69,13 +59,10 @@ function KeyForm({ onClose, onTyped, providerId, value }: KeyFormProps): ReactNo
       weight: (weight) => (isWeight(weight) ? null : t("keys.weightRange")),
     },
   });
-  const save = useSaveKey(
-    { providerId, value, isChanged: (field) => form.isDirty(field), onDone: onClose },
-    (error) => {
-      if (!isApiError(error)) return;
-      form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
-    },
-  );
+  const save = useSaveKey(providerId, value, onClose, (error) => {
+    if (!isApiError(error)) return;
+    form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
+  });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
       <Stack>
@@ -119,15 +106,7 @@ function KeyForm({ onClose, onTyped, providerId, value }: KeyFormProps): ReactNo
   );
 }
 
-interface SaveKeyOptions {
-  readonly providerId: string;
-  readonly value: Key | undefined;
-  /** Since the dialog was opened: what was not touched may have been changed by somebody else meanwhile. */
-  readonly isChanged: (field: keyof KeyValues) => boolean;
-  readonly onDone: () => void;
-}
-
-function useSaveKey({ providerId, value, isChanged, onDone }: SaveKeyOptions, onError: (error: Error) => void) {
+function useSaveKey(providerId: string, value: Key | undefined, onDone: () => void, onError: (error: Error) => void) {
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
@@ -135,15 +114,12 @@ function useSaveKey({ providerId, value, isChanged, onDone }: SaveKeyOptions, on
     mutationFn: ({ api_key, label, weight }: KeyValues) => {
       const text = trimKeyText(api_key);
       const rest = { label: label.trim(), weight: Number(weight) };
-      if (!value) {
-        return call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...rest, api_key: text } });
-      }
-      const body = {
-        ...(isChanged("label") && { label: rest.label }),
-        ...(isChanged("weight") && { weight: rest.weight }),
-        ...(text !== "" && { api_key: text }),
-      };
-      return call("PATCH /api/keys/{id}", { params: { id: value.id }, body });
+      return value
+        ? call("PATCH /api/keys/{id}", {
+            params: { id: value.id },
+            body: { ...rest, ...(text === "" ? {} : { api_key: text }) },
+          })
+        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...rest, api_key: text } });
     },
     onSuccess: async (key: Key) => {
       await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });

@@ -55,16 +55,11 @@ export function firstBack(keys: readonly Key[]): string | undefined {
   return first;
 }
 
-/** A key that was just added has not been passed by. */
-const newcomerMs = 10 * 60_000;
-
 /** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
 export function neverSelectedOf(keys: readonly Key[]): (key: Key) => boolean {
   const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
   const isEnough = requests >= Math.max(10, 3 * keys.length);
-  const lastUse = keys.reduce((latest, { stats }) => Math.max(latest, Date.parse(stats.last_used_at ?? "") || 0), 0);
-  return ({ status, stats, created_at: made }) =>
-    isEnough && status === "available" && stats.requests === 0 && lastUse - Date.parse(made) >= newcomerMs;
+  return ({ status, stats }) => isEnough && status === "available" && stats.requests === 0;
 }
 
 /** Keys that were disabled for one reason that is not a person's wish, most first. */

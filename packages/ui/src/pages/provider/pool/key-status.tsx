@@ -139,10 +139,8 @@ function sentences(key: Key, reason: Reason, words: Words): readonly string[] {
   }
 }
 
-function cooldownSentences(key: Key, reason: Reason, { t, format, cooldown }: Words): readonly string[] {
-  const { wait } = reason;
+function cooldownSentences(key: Key, { wait }: Reason, { t, format, cooldown }: Words): readonly string[] {
   const { consecutive_failures: count } = key;
-  if (reason.code === "model_unavailable") return [t("keys.waitModel")];
   if (wait === "stated") return [t("keys.waitStated")];
   if (wait === "quota") return [t("keys.waitQuota")];
   const { base_ms: base, cap_ms: cap } = cooldown;

@@ -35,11 +35,7 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   const counts = countByStatus(keys);
   const first = firstBack(keys);
   if (counts.available > 0) return null;
-  if (first !== undefined) {
-    const together =
-      counts.cooling_down === keys.length && keys.every(({ status_reason: reason }) => isLimit(reason?.code));
-    return <AllCooling until={first} isWhole={counts.cooling_down === keys.length} together={together} onAdd={onAdd} />;
-  }
+  if (first !== undefined) return <AllCooling until={first} onAdd={onAdd} />;
   const isRefused = keys.every(({ status_reason: reason }) => reason?.code === "authentication_failed");
   return (
     <Alert
@@ -53,28 +49,13 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   );
 }
 
-function isLimit(code: string | undefined): boolean {
-  return code === "rate_limited" || code === "overloaded";
-}
-
-interface AllCoolingProps {
-  readonly until: string;
-  /** Whether no key is out for another reason. */
-  readonly isWhole: boolean;
-  readonly together: boolean;
-  readonly onAdd: () => void;
-}
-
-function AllCooling({ until, isWhole, together, onAdd }: AllCoolingProps): ReactNode {
+function AllCooling({ until, onAdd }: { readonly until: string; readonly onAdd: () => void }): ReactNode {
   const { t } = useTranslation();
   const left = useTimeLeft(until);
   return (
-    <Alert color="orange" icon={<IconHourglass />} title={isWhole ? t("keys.allCooling") : t("keys.noneServes")}>
+    <Alert color="orange" icon={<IconHourglass />} title={t("keys.allCooling")}>
       <Stack gap="xs" align="flex-start">
-        <span>
-          {together && `${t("keys.allCoolingTogether")} `}
-          {t("keys.allCoolingHint", { left })}
-        </span>
+        <span>{t("keys.allCoolingHint", { left })}</span>
         <Button size="compact-sm" variant="default" onClick={onAdd}>
           {t("keys.add")}
         </Button>
