@@ -1,4 +1,4 @@
-import { Alert, createTheme, Modal, Notification, Tooltip } from "@mantine/core";
+import { Alert, createTheme, Modal, Notification, NumberInput, Tooltip } from "@mantine/core";
 
 /** What all pages share, so that a component is given only what is particular to it. */
 export const theme = createTheme({
