@@ -154,6 +154,21 @@ describe("adding a key", () => {
   });
 });
 
+it("edits a label, and leaves alone the weight that another changed meanwhile", async () => {
+  await using pool = await poolOf(gateway);
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+  await page.getByRole("button", { name: "Edit A" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Label").fill("Renamed");
+
+  await gateway.api("PATCH", `/keys/${pool.keys[0]?.id}`, { weight: 7 });
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "detached" });
+
+  expect(await pool.key("A")).toMatchObject({ label: "Renamed", weight: 7 });
+});
+
 it("imports a pasted list: shows what it understood, adds it, reports the rest", async () => {
   await using pool = await poolOf(gateway, { weights: [1] });
   await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));

@@ -120,6 +120,36 @@ it("changes the connection, and asks before stored keys go to another host", asy
   expect(saved.api_key).toContain("…");
 });
 
+it("saves what was changed in a form, and leaves alone what others changed meanwhile", async () => {
+  const record = await gateway.addProvider({ slug: "shared", baseUrl: "https://first.example/v1" });
+  await gateway.api("PATCH", `/providers/${record.id}`, { settings: { max_body_bytes: 1_000_000 } });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/shared?part=settings");
+  const { page } = session;
+  await page.getByLabel("Base URL").waitFor();
+
+  await gateway.api("PATCH", `/providers/${record.id}`, { base_url: "https://second.example/v1" });
+  await gateway.api("PATCH", `/providers/${record.id}`, { settings: { cooldown: { cap_ms: 700_000 } } });
+  await page.getByLabel("Name").fill("Shared by two");
+  await page.getByRole("button", { name: "Save" }).first().click();
+  await eventually(
+    () => provider("shared"),
+    ({ name }) => name === "Shared by two",
+    { what: "the name" },
+  );
+  await page.getByLabel("After the first failure").fill("61");
+  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  const saved = await eventually(
+    () => provider("shared"),
+    ({ settings }) => settings.cooldown.base_ms === 61_000,
+    { what: "the first cooldown" },
+  );
+
+  expect(saved).toMatchObject({
+    base_url: "https://second.example/v1",
+    settings: { cooldown: { cap_ms: 700_000 }, max_body_bytes: 1_000_000 },
+  });
+});
+
 it("changes the cooldown, and brings its default back for an empty field", async () => {
   await gateway.addProvider({ slug: "advanced", baseUrl: "https://advanced.example/v1" });
   await using session = await openSignedIn(browser, gateway, "/settings/providers/advanced?part=settings");

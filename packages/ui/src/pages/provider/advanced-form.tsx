@@ -40,7 +40,7 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
   });
   const submit = (values: SettingsValues): void => {
     change
-      .mutateAsync({ settings: settingsPatchOf(values) })
+      .mutateAsync({ settings: settingsPatchOf(values, form.getInitialValues()) })
       .then((saved) => {
         form.setInitialValues(settingsValuesOf(saved.settings));
         form.reset();

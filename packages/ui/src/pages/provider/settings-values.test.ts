@@ -10,14 +10,24 @@ const settings: Settings = {
   max_body_bytes: 67_108_864,
 };
 
-it("sends back what it was given", () => {
-  expect(settingsPatchOf(settingsValuesOf(settings))).toEqual(settings);
+it("sends only what was changed", () => {
+  const before = settingsValuesOf(settings);
+
+  expect(settingsPatchOf(before, before)).toEqual({});
+  expect(settingsPatchOf({ ...before, cooldownBase: 61, affinityEnabled: false, maxBody: 2 }, before)).toEqual({
+    cooldown: { base_ms: 61_000 },
+    affinity: { enabled: false },
+    max_body_bytes: 2_097_152,
+  });
 });
 
 it("brings a default back for an empty field", () => {
-  const values = { ...settingsValuesOf(settings), cooldownBase: "", maxBody: "" };
+  const before = settingsValuesOf(settings);
 
-  expect(settingsPatchOf(values)).toMatchObject({ cooldown: { base_ms: null }, max_body_bytes: null });
+  expect(settingsPatchOf({ ...before, cooldownBase: "", maxBody: "" }, before)).toEqual({
+    cooldown: { base_ms: null },
+    max_body_bytes: null,
+  });
 });
 
 it("finds what is outside of its range, and a cap below the base", () => {

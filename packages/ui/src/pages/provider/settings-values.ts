@@ -67,23 +67,34 @@ export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body
   };
 }
 
-/** @returns what the API takes: null brings a default back */
-export function settingsPatchOf(values: SettingsValues): SettingsPatch {
-  return {
+/**
+ * What the API takes: null brings a default back. Only what was changed here: someone else may have changed the rest
+ * meanwhile, and a size that the form shows rounded stays what it was.
+ */
+export function settingsPatchOf(values: SettingsValues, before: SettingsValues): SettingsPatch {
+  const amount = <Name extends string>(name: Name, field: AmountField, unit: number) =>
+    (values[field] === before[field] ? {} : { [name]: scaled(values[field], unit) }) as { [_ in Name]?: number | null };
+  const parts = {
     cooldown: {
-      base_ms: scaled(values.cooldownBase, 1_000),
-      cap_ms: scaled(values.cooldownCap, 1_000),
-      scope: values.scopeModel ? "model" : "key",
+      ...amount("base_ms", "cooldownBase", 1_000),
+      ...amount("cap_ms", "cooldownCap", 1_000),
+      ...(values.scopeModel === before.scopeModel
+        ? {}
+        : { scope: values.scopeModel ? ("model" as const) : ("key" as const) }),
     },
-    affinity: { enabled: values.affinityEnabled, idle_ttl_ms: scaled(values.affinityIdle, 1_000) },
-    retry: { provider_errors: scaled(values.retry, 1) },
+    affinity: {
+      ...(values.affinityEnabled === before.affinityEnabled ? {} : { enabled: values.affinityEnabled }),
+      ...amount("idle_ttl_ms", "affinityIdle", 1_000),
+    },
+    retry: amount("provider_errors", "retry", 1),
     timeouts: {
-      connect_ms: scaled(values.timeoutConnect, 1_000),
-      headers_ms: scaled(values.timeoutHeaders, 1_000),
-      idle_ms: scaled(values.timeoutIdle, 1_000),
+      ...amount("connect_ms", "timeoutConnect", 1_000),
+      ...amount("headers_ms", "timeoutHeaders", 1_000),
+      ...amount("idle_ms", "timeoutIdle", 1_000),
     },
-    max_body_bytes: scaled(values.maxBody, mebibyte),
   };
+  const changed = Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0);
+  return { ...Object.fromEntries(changed), ...amount("max_body_bytes", "maxBody", mebibyte) };
 }
 
 function scaled(amount: Amount, unit: number): number | null {

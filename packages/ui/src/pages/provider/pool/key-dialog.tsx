@@ -59,12 +59,18 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
       weight: (weight) => (isWeight(weight) ? null : t("keys.weightRange")),
     },
   });
+  const { label, weight } = form.values;
+  // Only what was changed here: someone else may have changed the rest meanwhile.
+  const changed = {
+    ...(form.isDirty("label") ? { label: label.trim() } : {}),
+    ...(form.isDirty("weight") ? { weight: Number(weight) } : {}),
+  };
   const save = useSaveKey(providerId, value, onClose, (error) => {
     if (!isApiError(error)) return;
     form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
   });
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit(({ api_key }) => save.mutate({ api_key: trimKeyText(api_key), changed }))}>
       <Stack>
         <Stack gap={6}>
           <TextInput
@@ -106,21 +112,23 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
   );
 }
 
+interface Entered {
+  readonly api_key: string;
+  readonly changed: { readonly label?: string; readonly weight?: number };
+}
+
 function useSaveKey(providerId: string, value: Key | undefined, onDone: () => void, onError: (error: Error) => void) {
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ api_key, label, weight }: KeyValues) => {
-      const text = trimKeyText(api_key);
-      const rest = { label: label.trim(), weight: Number(weight) };
-      return value
+    mutationFn: ({ api_key, changed }: Entered) =>
+      value
         ? call("PATCH /api/keys/{id}", {
             params: { id: value.id },
-            body: { ...rest, ...(text === "" ? {} : { api_key: text }) },
+            body: api_key === "" ? changed : { ...changed, api_key },
           })
-        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...rest, api_key: text } });
-    },
+        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...changed, api_key } }),
     onSuccess: async (key: Key) => {
       await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });
       void client.invalidateQueries({ queryKey: queryKeys.preview(providerId) });
