@@ -167,6 +167,8 @@ export const keys = {
   variableSet: "{{name}} is set.",
   variableUnsendable: "{{name}} is set, but holds no key that could be sent.",
   variableUnset: "{{name}} is not set in the gateway's environment. Case counts.",
+  waitFixed:
+    "An hour: the key lacks the model or a permission for it, and shorter waits would not change that. It is tried again by itself",
   waitLadder_one: "{{length}}: step {{count}} of the ladder, after the first failure",
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
   waitQuota:

@@ -151,6 +151,8 @@ export const keys: SectionOf<"keys"> = {
   variableSet: "{{name}}이(가) 설정되어 있습니다.",
   variableUnsendable: "{{name}}이(가) 설정되었지만 키로 보낼 수 없는 값입니다.",
   variableUnset: "{{name}}이(가) 게이트웨이 환경에 설정되어 있지 않습니다. 대소문자를 구분합니다.",
+  waitFixed:
+    "이 키에는 해당 모델이나 권한이 없어 짧게 기다려도 달라지지 않으므로 1시간 쉽니다. 이후 자동으로 다시 시도합니다",
   waitLadder_other: "{{length}}: 지수 백오프 {{count}}단계, 연속 {{count}}번째 실패",
   waitQuota: "제공업체가 할당량 또는 잔액이 소진되었다고 알려 최대 시간만큼 쉽니다. 이후 자동으로 다시 시도합니다",
   waitStated: "제공업체가 요청한 시간만큼",

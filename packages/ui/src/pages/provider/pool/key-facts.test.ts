@@ -8,6 +8,7 @@ import {
   neverSelectedOf,
   moved,
   nameOf,
+  originOfRest,
   sharesOf,
 } from "./key-facts.ts";
 
@@ -77,6 +78,18 @@ it("takes a key for never selected once there were ten requests, and three for e
   const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
   expect(neverSelectedOf(many)(idle)).toBe(false);
   expect(neverSelectedOf([...many, busy(6)])(idle)).toBe(true);
+});
+
+it("takes the hour without a model or a permission for no step of the ladder", () => {
+  const rest = (code: "model_unavailable" | "rate_limited", wait: "ladder" | "stated" | "quota") =>
+    originOfRest(aKey({ status: "cooling_down", status_reason: { ...refused, code, wait } }));
+
+  expect(rest("model_unavailable", "ladder")).toBe("fixed");
+  expect([rest("rate_limited", "ladder"), rest("rate_limited", "stated"), rest("rate_limited", "quota")]).toEqual([
+    "ladder",
+    "stated",
+    "quota",
+  ]);
 });
 
 it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {
