@@ -97,6 +97,8 @@ export const keys = {
   neverSelected:
     "Never selected so far. Other keys have much higher weights, or every request belongs to a session of another key: check the weights.",
   noMatch: "No key matches.",
+  noneServes: "No key can serve now; requests fail",
+  noneServesHint: "The first one is back in {{left}}. What keeps each key is told below it.",
   noneYet: "No keys yet",
   noneYetOwn: "The provider-level key serves until there are.",
   reasonAuth: "Authentication failed",

@@ -91,6 +91,8 @@ export const keys: SectionOf<"keys"> = {
   neverSelected:
     "아직 선택된 적이 없습니다. 다른 키의 가중치가 훨씬 높거나 모든 요청이 다른 키의 세션에 속해 있습니다. 가중치 설정을 확인하세요.",
   noMatch: "해당하는 키가 없습니다.",
+  noneServes: "지금 사용할 수 있는 키가 없어 요청이 실패합니다",
+  noneServesHint: "{{left}} 후 첫 번째 키가 돌아옵니다. 각 키의 사유는 키 아래에 표시됩니다.",
   noneYet: "아직 키가 없습니다",
   noneYetOwn: "키를 추가할 때까지 제공업체 수준 키가 사용됩니다.",
   reasonAuth: "인증 실패",

@@ -10,6 +10,7 @@ import {
   nameOf,
   originOfRest,
   sharesOf,
+  standstillOf,
 } from "./key-facts.ts";
 
 function aKey(parts: Partial<Key> = {}): Key {
@@ -90,6 +91,16 @@ it("takes the hour without a model or a permission for no step of the ladder", (
     "stated",
     "quota",
   ]);
+});
+
+it("tells a pool at its limits from one that stands still for several reasons", () => {
+  const limited = aKey({ status: "cooling_down", status_reason: { ...refused, code: "rate_limited" } });
+  const spent = aKey({ status: "cooling_down", status_reason: { ...refused, code: "quota_exhausted" } });
+  const out = aKey({ status: "disabled", status_reason: refused });
+
+  expect(standstillOf([limited, limited])).toBe("limited");
+  expect(standstillOf([limited, spent])).toBe("cooling");
+  expect(standstillOf([limited, out])).toBe("mixed");
 });
 
 it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {

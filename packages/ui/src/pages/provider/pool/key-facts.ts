@@ -64,6 +64,16 @@ export function firstBack(keys: readonly Key[]): string | undefined {
   return first;
 }
 
+export type Standstill = "limited" | "cooling" | "mixed";
+
+/** Why nobody serves although some come back: all met a limit, all rest, or some are out for other reasons. */
+export function standstillOf(keys: readonly Key[]): Standstill {
+  if (keys.some(({ status }) => status !== "cooling_down")) return "mixed";
+  const isLimited = ({ status_reason: reason }: Key): boolean =>
+    reason?.code === "rate_limited" || reason?.code === "overloaded";
+  return keys.every(isLimited) ? "limited" : "cooling";
+}
+
 /** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
 export function neverSelectedOf(keys: readonly Key[]): (key: Key) => boolean {
   const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
