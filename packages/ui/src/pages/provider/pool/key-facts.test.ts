@@ -70,15 +70,26 @@ it("knows when the first cooling key is back", () => {
   expect([firstBack([late, soon]), firstBack([aKey()])]).toEqual([soon.cooldown_until, undefined]);
 });
 
-it("takes a key for never selected once there were ten requests, and three for each key", () => {
-  const idle = aKey();
-  const busy = (requests: number): Key => aKey({ stats: { ...idle.stats, requests } });
+describe("a key that was never selected", () => {
+  const idle = aKey({ created_at: "2026-01-31T10:00:00.000Z" });
+  const busy = (requests: number, created_at = idle.created_at): Key =>
+    aKey({ created_at, stats: { ...idle.stats, requests } });
 
-  expect(neverSelectedOf([idle, busy(9)])(idle)).toBe(false);
-  expect(neverSelectedOf([idle, busy(10)])(idle)).toBe(true);
-  const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
-  expect(neverSelectedOf(many)(idle)).toBe(false);
-  expect(neverSelectedOf([...many, busy(6)])(idle)).toBe(true);
+  it("is one without a turn after ten requests, and three for each key", () => {
+    expect(neverSelectedOf([idle, busy(9)], undefined)(idle)).toBe(false);
+    expect(neverSelectedOf([idle, busy(10)], undefined)(idle)).toBe(true);
+    const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
+    expect(neverSelectedOf(many, undefined)(idle)).toBe(false);
+    expect(neverSelectedOf([...many, busy(6)], undefined)(idle)).toBe(true);
+  });
+
+  it("is none that was just added to a pool that has served for long", () => {
+    const keys = [idle, busy(1_000, "2026-01-30T00:00:00.000Z")];
+
+    expect(neverSelectedOf(keys, undefined)(idle)).toBe(false);
+    expect(neverSelectedOf(keys, "2026-01-31T09:59:59.000Z")(idle)).toBe(false);
+    expect(neverSelectedOf(keys, "2026-01-31T10:00:01.000Z")(idle)).toBe(true);
+  });
 });
 
 it("takes the hour without a model or a permission for no step of the ladder", () => {

@@ -74,11 +74,48 @@ export function standstillOf(keys: readonly Key[]): Standstill {
   return keys.every(isLimited) ? "limited" : "cooling";
 }
 
-/** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
-export function neverSelectedOf(keys: readonly Key[]): (key: Key) => boolean {
-  const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
-  const isEnough = requests >= Math.max(10, 3 * keys.length);
-  return ({ status, stats }) => isEnough && status === "available" && stats.requests === 0;
+/** So many requests give each key of a pool its turn, were they shared out evenly. */
+export function enoughRequests(keys: readonly Key[]): number {
+  return Math.max(10, 3 * keys.length);
+}
+
+/** Whether a key has had no turn yet, in a pool that has had requests enough for all: since when, is to be looked up. */
+export function hasIdleKeys(keys: readonly Key[]): boolean {
+  return sumOfRequests(keys) >= enoughRequests(keys) && keys.some(isIdle);
+}
+
+/**
+ * Whether a key waits for its first turn although there were requests enough since it was added for each to have had some.
+ *
+ * @param enoughSince the moment since when there were enough of them; undefined where it is not known
+ */
+export function neverSelectedOf(keys: readonly Key[], enoughSince: string | undefined): (key: Key) => boolean {
+  if (!hasIdleKeys(keys)) return () => false;
+  const enough = enoughRequests(keys);
+  // Keys that came with it, or after it, have served nothing before.
+  const since = (at: string): number => sumOfRequests(keys.filter(({ created_at }) => created_at >= at));
+  const isEnoughSince = remembered(
+    (at: string) => (enoughSince !== undefined && at < enoughSince) || since(at) >= enough,
+  );
+  return (key) => isIdle(key) && isEnoughSince(key.created_at);
+}
+
+function isIdle({ status, stats }: Key): boolean {
+  return status === "available" && stats.requests === 0;
+}
+
+function sumOfRequests(keys: readonly Key[]): number {
+  return keys.reduce((sum, { stats }) => sum + stats.requests, 0);
+}
+
+/** Keys of one list were often added at one moment. */
+function remembered<Value>(work: (name: string) => Value): (name: string) => Value {
+  const known = new Map<string, Value>();
+  return (name) => {
+    const value = known.has(name) ? (known.get(name) as Value) : work(name);
+    known.set(name, value);
+    return value;
+  };
 }
 
 /** Keys that were disabled for one reason that is not a person's wish, most first. */
