@@ -53,6 +53,13 @@ describe("shares", () => {
     expect(keys.map((key) => sharesOf(keys).now(key))).toEqual([undefined, 2 / 3, 1 / 3]);
     expect(sharesOf(keys).whenBack(keys[0]!)).toBe(1 / 2);
   });
+
+  it("count those that come back by themselves for what a key will have when it is back", () => {
+    const [resting, disabled] = [aKey({ status: "cooling_down" }), aKey({ status: "disabled" })];
+    const { whenBack } = sharesOf([resting, disabled]);
+
+    expect([whenBack(resting), whenBack(disabled)]).toEqual([1, 1 / 2]);
+  });
 });
 
 it("finds keys by label and mask, of one status", () => {

@@ -15,10 +15,15 @@ export interface Shares {
 
 /** Shares follow the weights of the keys that are available now. @see contract §4 rule 1 */
 export function sharesOf(keys: readonly Key[]): Shares {
-  const total = keys.reduce((sum, key) => sum + (key.status === "available" ? key.weight : 0), 0);
+  const weightOf = (status: Key["status"]): number =>
+    keys.reduce((sum, key) => sum + (key.status === status ? key.weight : 0), 0);
+  const total = weightOf("available");
+  // Those that rest come back by themselves.
+  const later = total + weightOf("cooling_down");
   return {
     now: (key) => (key.status === "available" ? key.weight / total : undefined),
-    whenBack: ({ weight, status }) => weight / (status === "available" ? total : total + weight),
+    whenBack: ({ weight, status }) =>
+      weight / (status === "available" || status === "cooling_down" ? later : later + weight),
   };
 }
 
