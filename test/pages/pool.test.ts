@@ -117,6 +117,11 @@ describe("adding a key", () => {
     await dialog.getByLabel("Weight").fill("0");
     await dialog.getByRole("button", { name: "Confirm" }).click();
     await dialog.getByText("Enter 1 to 100.").waitFor();
+    await dialog.getByLabel("Weight").fill("");
+    await dialog.getByLabel("Weight").pressSequentially("1.5");
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await dialog.getByText("Enter 1 to 100.").waitFor();
+    expect(await dialog.getByLabel("Weight").inputValue()).toBe("1.5");
     await dialog.getByLabel("Weight").fill("2");
     await dialog.getByRole("button", { name: "Confirm" }).click();
     await dialog.getByText("This provider already holds this key.").waitFor();

@@ -39,6 +39,18 @@ it("finds what is outside of its range, and a cap below the base", () => {
   ]);
 });
 
+it("measures the cap against no base that is itself out of range", () => {
+  const values = { ...settingsValuesOf(settings), cooldownBase: "99999999" };
+
+  expect(rangeFaults(values)).toEqual([{ field: "cooldownBase", min: 0.1, max: 86_400 }]);
+});
+
+it("takes no part of what was typed for the whole", () => {
+  const values = { ...settingsValuesOf(settings), cooldownBase: "-5", timeoutIdle: "1e3", retry: "1.7" };
+
+  expect(rangeFaults(values).map(({ field }) => field)).toEqual(["cooldownBase", "retry", "timeoutIdle"]);
+});
+
 it("knows the field of an error's path", () => {
   expect(fieldOfPath("settings.timeouts.idle_ms")).toBe("timeoutIdle");
 });

@@ -1,4 +1,5 @@
 import type { Settings, SettingsPatch } from "../../api/openapi.ts";
+import { amountOf } from "../../parts/amount.ts";
 
 /** Empty stands for the default. */
 type Amount = number | string;
@@ -73,7 +74,9 @@ export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body
  */
 export function settingsPatchOf(values: SettingsValues, before: SettingsValues): SettingsPatch {
   const amount = <Name extends string>(name: Name, field: AmountField, unit: number) =>
-    (values[field] === before[field] ? {} : { [name]: scaled(values[field], unit) }) as { [_ in Name]?: number | null };
+    (String(values[field]) === String(before[field]) ? {} : { [name]: scaled(values[field], unit) }) as {
+      [_ in Name]?: number | null;
+    };
   const parts = {
     cooldown: {
       ...amount("base_ms", "cooldownBase", 1_000),
@@ -97,8 +100,12 @@ export function settingsPatchOf(values: SettingsValues, before: SettingsValues):
   return { ...Object.fromEntries(changed), ...amount("max_body_bytes", "maxBody", mebibyte) };
 }
 
+function isEmpty(amount: Amount): boolean {
+  return String(amount).trim() === "";
+}
+
 function scaled(amount: Amount, unit: number): number | null {
-  return amount === "" ? null : Math.round(Number(amount) * unit);
+  return isEmpty(amount) ? null : Math.round(amountOf(amount) * unit);
 }
 
 export interface RangeFault {
@@ -112,9 +119,11 @@ export function rangeFaults(values: SettingsValues): readonly RangeFault[] {
   const fields = Object.keys(ranges) as AmountField[];
   return fields.flatMap((field) => {
     const [least, max] = ranges[field];
-    const isCap = field === "cooldownCap" && values.cooldownBase !== "";
-    const min = isCap ? Math.max(least, Number(values.cooldownBase)) : least;
-    const amount = values[field];
-    return amount === "" || (Number(amount) >= min && Number(amount) <= max) ? [] : [{ field, min, max }];
+    const base = amountOf(values.cooldownBase);
+    // One that is out of its own range says nothing about the other.
+    const min = field === "cooldownCap" && base >= least && base <= max ? base : least;
+    const amount = amountOf(values[field]);
+    const isRight = amount >= min && amount <= max && (field !== "retry" || Number.isInteger(amount));
+    return isEmpty(values[field]) || isRight ? [] : [{ field, min, max }];
   });
 }

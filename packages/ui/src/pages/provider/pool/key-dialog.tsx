@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -10,8 +10,10 @@ import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
 import { isApiError } from "../../../api/problem.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
+import { amountOf } from "../../../parts/amount.ts";
+import { AmountInput } from "../../../parts/amount-input.tsx";
 import { useNotify } from "../../../parts/notify.ts";
-import { nameOf } from "./key-facts.ts";
+import { isWeight, nameOf } from "./key-facts.ts";
 import { faultOfKeyText, type KeyTextFault, trimKeyText, variableNameOf } from "./key-text.ts";
 import { VariableState } from "./variable-state.tsx";
 
@@ -41,14 +43,14 @@ export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps
 interface KeyValues {
   readonly api_key: string;
   readonly label: string;
-  readonly weight: number | string;
+  readonly weight: string;
 }
 
 function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const form = useForm<KeyValues>({
-    initialValues: { api_key: "", label: value?.label ?? "", weight: value?.weight ?? 1 },
+    initialValues: { api_key: "", label: value?.label ?? "", weight: String(value?.weight ?? 1) },
     validate: {
       api_key: (text) => {
         if (value && trimKeyText(text) === "") return null;
@@ -56,14 +58,14 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
         return fault === undefined ? null : faultText(fault, t);
       },
       label: (text) => (text.trim().length > 200 ? t("keys.labelTooLong") : null),
-      weight: (weight) => (isWeight(weight) ? null : t("keys.weightRange")),
+      weight: (weight) => (isWeight(amountOf(weight)) ? null : t("keys.weightRange")),
     },
   });
   const { label, weight } = form.values;
   // Only what was changed here: someone else may have changed the rest meanwhile.
   const changed = {
     ...(form.isDirty("label") ? { label: label.trim() } : {}),
-    ...(form.isDirty("weight") ? { weight: Number(weight) } : {}),
+    ...(form.isDirty("weight") ? { weight: amountOf(weight) } : {}),
   };
   const save = useSaveKey(providerId, value, onClose, (error) => {
     if (!isApiError(error)) return;
@@ -85,12 +87,10 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
           <VariableHint text={form.values.api_key} />
         </Stack>
         <TextInput label={t("keys.label")} description={t("keys.labelHint")} {...form.getInputProps("label")} />
-        <NumberInput
+        <AmountInput
           label={t("keys.weight")}
           description={t("keys.weightHint")}
-          min={1}
-          max={100}
-          clampBehavior="none"
+          inputMode="numeric"
           styles={{ wrapper: { maxWidth: "10rem" } }}
           {...form.getInputProps("weight")}
         />
@@ -169,9 +169,4 @@ function faultText(fault: KeyTextFault, t: TFunction): string {
     case "inside":
       return t("keys.apiKeyInside");
   }
-}
-
-function isWeight(value: number | string): boolean {
-  const weight = Number(value);
-  return value !== "" && Number.isInteger(weight) && weight >= 1 && weight <= 100;
 }

@@ -5,6 +5,10 @@ export function nameOf({ label, api_key: masked }: Pick<Key, "label" | "api_key"
   return label === "" ? masked : label;
 }
 
+export function isWeight(weight: number): boolean {
+  return Number.isInteger(weight) && weight >= 1 && weight <= 100;
+}
+
 /** How the turns are shared out. */
 export interface Shares {
   /** 0 to 1 of the turns that are taken now; undefined for a key that takes none. */

@@ -1,10 +1,11 @@
-import { NumberInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
 import { isApiError } from "../../../api/problem.ts";
-import { nameOf } from "./key-facts.ts";
+import { amountOf } from "../../../parts/amount.ts";
+import { AmountInput } from "../../../parts/amount-input.tsx";
+import { isWeight, nameOf } from "./key-facts.ts";
 
 export interface WeightFieldProps {
   readonly value: Key;
@@ -15,13 +16,13 @@ export interface WeightFieldProps {
 export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
-  const [typed, setTyped] = useState<string | number>();
+  const [typed, setTyped] = useState<string>();
   const [error, setError] = useState<string>();
 
   const keep = async (): Promise<void> => {
     if (typed === undefined) return;
-    const weight = Number(typed);
-    if (typed === "" || !Number.isInteger(weight) || weight < 1 || weight > 100) {
+    const weight = amountOf(typed);
+    if (!isWeight(weight)) {
       setError(t("keys.weightRange"));
       return;
     }
@@ -35,13 +36,11 @@ export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNo
   };
 
   return (
-    <NumberInput
+    <AmountInput
       size="xs"
-      w={72}
+      w={64}
       aria-label={t("keys.weightNamed", { name: nameOf(key) })}
-      min={1}
-      max={100}
-      clampBehavior="none"
+      inputMode="numeric"
       value={typed ?? key.weight}
       error={error}
       onChange={(entered) => setTyped(entered)}
