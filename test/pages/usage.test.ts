@@ -105,7 +105,7 @@ it("gives a file that spreadsheets take for text and numbers, and for no formula
 
   expect(download.suggestedFilename()).toMatch(/^keywheel-usage-\d{4}-\d\d-\d\d\.csv$/);
   expect(head).toBe(
-    "\uFEFFat,provider,key,key_id,requests,errors,failovers,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,reasoning_tokens",
+    "\uFEFFat,provider,key,key_id,requests,errors,failovers,input_tokens,of_input_cache_read_tokens,of_input_cache_write_tokens,output_tokens,of_output_reasoning_tokens",
   );
   expect(line).toMatch(
     /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,openai-\d+,"'=HYPERLINK\(""http:\/\/a\.example""\), ""운영""",key_\w+,2,0,0,/,
