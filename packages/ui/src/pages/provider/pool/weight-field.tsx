@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
@@ -19,19 +19,25 @@ export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNo
   const [typed, setTyped] = useState<string>();
   const [error, setError] = useState<string>();
 
+  // Enter, and leaving the field while its answer is under way, are one wish.
+  const isKeeping = useRef(false);
+
   const keep = async (): Promise<void> => {
-    if (typed === undefined) return;
+    if (typed === undefined || isKeeping.current) return;
     const weight = amountOf(typed);
     if (!isWeight(weight)) {
       setError(t("keys.weightRange"));
       return;
     }
+    isKeeping.current = true;
     try {
       if (weight !== key.weight) await onChange(weight);
       setTyped(undefined);
       setError(undefined);
     } catch (failure) {
       setError(isApiError(failure) ? (failure.fields["weight"] ?? errorText(failure)) : errorText(failure));
+    } finally {
+      isKeeping.current = false;
     }
   };
 
