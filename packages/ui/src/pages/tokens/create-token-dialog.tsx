@@ -1,8 +1,8 @@
-import { Alert, Anchor, Button, CopyButton, Group, Modal, MultiSelect, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, CopyButton, Group, MultiSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { call } from "../../api/client.ts";
@@ -10,6 +10,8 @@ import { useErrorText } from "../../api/error-text.ts";
 import type { NewToken } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { providersQuery } from "../../api/queries.ts";
+import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
+import { useStake } from "../../parts/use-stake.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { connectPath } from "./token-facts.ts";
 import classes from "./create-token-dialog.module.css";
@@ -28,22 +30,25 @@ export function CreateTokenDialog({ isOpen, onClose }: CreateTokenDialogProps): 
     onClose();
   };
   return (
-    <Modal
-      opened={isOpen}
+    <FormDialog
+      isOpen={isOpen}
       onClose={close}
       title={isShown ? t("tokens.createdHeading") : t("tokens.createHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-      // A slip of the mouse must not cost the only sight of it.
-      closeOnClickOutside={!isShown}
     >
-      <Steps onCreated={() => setShown(true)} onDone={close} />
-    </Modal>
+      {(onStake) => <Steps onCreated={() => setShown(true)} onDone={close} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
-function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly onDone: () => void }): ReactNode {
+interface StepsProps {
+  readonly onCreated: () => void;
+  readonly onDone: () => void;
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function Steps({ onCreated, onDone, onStake }: StepsProps): ReactNode {
   const [created, setCreated] = useState<NewToken>();
-  if (created) return <CreatedToken created={created} onDone={onDone} />;
+  if (created) return <CreatedToken created={created} onDone={onDone} onStake={onStake} />;
   return (
     <TokenForm
       onCreated={(token) => {
@@ -51,6 +56,7 @@ function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly
         onCreated();
       }}
       onCancel={onDone}
+      onStake={onStake}
     />
   );
 }
@@ -58,9 +64,10 @@ function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly
 interface TokenFormProps {
   readonly onCreated: (token: NewToken) => void;
   readonly onCancel: () => void;
+  readonly onStake: (stake: AtStake) => void;
 }
 
-function TokenForm({ onCreated, onCancel }: TokenFormProps): ReactNode {
+function TokenForm({ onCreated, onCancel, onStake }: TokenFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const client = useQueryClient();
@@ -74,6 +81,7 @@ function TokenForm({ onCreated, onCancel }: TokenFormProps): ReactNode {
       },
     },
   });
+  useStake(form.isDirty(), onStake);
   const create = useMutation({
     mutationFn: ({ name, providers: ids }: typeof form.values) =>
       call("POST /api/tokens", { body: { name: name.trim(), ...(ids.length === 0 ? {} : { providers: ids }) } }),
@@ -137,10 +145,12 @@ function byField(fields: Readonly<Record<string, string>>): Record<string, strin
 interface CreatedTokenProps {
   readonly created: NewToken;
   readonly onDone: () => void;
+  readonly onStake: (stake: AtStake) => void;
 }
 
-function CreatedToken({ created: { token, providers: ids }, onDone }: CreatedTokenProps): ReactNode {
+function CreatedToken({ created: { token, providers: ids }, onDone, onStake }: CreatedTokenProps): ReactNode {
   const { t } = useTranslation();
+  useEffect(() => onStake("shownOnce"), [onStake]);
   const { data: all } = useQuery(providersQuery);
   const usable = (all ?? []).filter(({ id }) => ids === null || ids.includes(id));
   return (
@@ -159,7 +169,7 @@ function CreatedToken({ created: { token, providers: ids }, onDone }: CreatedTok
       />
       <Text size="sm">
         {t("tokens.useIt")}{" "}
-        <Anchor component={Link} to={connectPath(usable)} size="sm" underline="always" onClick={onDone}>
+        <Anchor component={Link} to={connectPath(usable)} size="sm" underline="always" target="_blank">
           {t("provider.connect")}
         </Anchor>
       </Text>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -12,6 +12,8 @@ import { isApiError } from "../../../api/problem.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { amountOf } from "../../../parts/amount.ts";
 import { AmountInput } from "../../../parts/amount-input.tsx";
+import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
+import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
 import { isWeight, nameOf } from "./key-facts.ts";
 import { faultOfKeyText, type KeyTextFault, trimKeyText, variableNameOf } from "./key-text.ts";
@@ -29,14 +31,13 @@ export interface KeyDialogProps {
 export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps): ReactNode {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={isOpen}
+    <FormDialog
+      isOpen={isOpen}
       onClose={onClose}
       title={value ? t("keys.editHeading", { name: nameOf(value) }) : t("keys.addHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
     >
-      <KeyForm onClose={onClose} providerId={providerId} value={value} />
-    </Modal>
+      {(onStake) => <KeyForm onClose={onClose} providerId={providerId} value={value} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
@@ -46,7 +47,11 @@ interface KeyValues {
   readonly weight: string;
 }
 
-function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">): ReactNode {
+interface KeyFormProps extends Omit<KeyDialogProps, "isOpen"> {
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const form = useForm<KeyValues>({
@@ -61,6 +66,7 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
       weight: (weight) => (isWeight(amountOf(weight)) ? null : t("keys.weightRange")),
     },
   });
+  useStake(form.isDirty(), onStake);
   const { label, weight } = form.values;
   // Only what was changed here: someone else may have changed the rest meanwhile.
   const changed = {
