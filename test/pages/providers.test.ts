@@ -71,6 +71,28 @@ it("adds an address that is in no list, and says beside the field what cannot be
   expect(await provider("my-proxy")).toMatchObject({ name: "My proxy", base_url: "https://proxy.example/v1" });
 });
 
+it("says in Korean what the gateway refuses, before keys are asked about", async () => {
+  const record = await gateway.addProvider({ slug: "refusing", baseUrl: "https://refusing.example/v1" });
+  await gateway.addKeys(record, ["sk-test-refusing-0123456789"]);
+  const look = { language: "ko" } as const;
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/refusing?part=settings", look);
+  const { page } = session;
+  const save = page.getByRole("button", { name: "저장", exact: true }).first();
+
+  await page.getByLabel("기본 URL").fill("http://user:pw@refusing.example/v1");
+  await save.click();
+  await page.getByText("URL에 인증 정보가 들어 있습니다.").waitFor();
+  await page.getByLabel("기본 URL").fill("https://refusing.example/v1/chat/completions");
+  await save.click();
+  await page.getByText("특정 엔드포인트의 주소입니다.").waitFor();
+  await page.getByLabel("기본 URL").fill("https://refusing.example/v1");
+  await page.getByLabel("경로").fill("api");
+  await save.click();
+  await page.getByText("게이트웨이가 사용하는 경로입니다.").waitFor();
+
+  expect(await provider("refusing")).toMatchObject({ slug: "refusing", base_url: "https://refusing.example/v1" });
+});
+
 it("switches a provider off from the list, and shows what others do there", async () => {
   const { id } = await gateway.addProvider({ slug: "switched", name: "Switched", baseUrl: "https://a.example/v1" });
   await using session = await openSignedIn(browser, gateway, "/settings/providers");

@@ -8,7 +8,7 @@ import type { Provider, ProviderPatch } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { keysQuery, presetsQuery } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { faultOfBaseUrl, kinds, slugPattern } from "../providers/provider-forms.ts";
+import { checkProvider, kinds, refusedFields } from "../providers/provider-forms.ts";
 import { effectiveUrl } from "./effective-url.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
@@ -30,21 +30,11 @@ export function ConnectionForm({ provider }: { readonly provider: Provider }): R
   const [confirming, setConfirming] = useState<ProviderPatch>();
   const form = useForm<Values>({
     initialValues: valuesOf(provider),
-    validate: {
-      name: (value) => (value.trim() === "" ? t("providers.nameMissing") : null),
-      slug: (value) => (slugPattern.test(value) ? null : t("providers.slugInvalid")),
-      base_url: (value) => {
-        const fault = faultOfBaseUrl(value);
-        if (fault === "placeholder") return t("providers.baseUrlPlaceholderLeft");
-        return fault === "invalid" ? t("providers.baseUrlInvalid") : null;
-      },
-    },
+    validate: checkProvider(t),
   });
   const change = useChangeProvider(provider, (error) => {
     if (!isApiError(error)) return;
-    if (error.code === "conflict" && error.fields["slug"] !== undefined)
-      form.setErrors({ slug: t("providers.slugTaken") });
-    else form.setErrors(error.fields);
+    form.setErrors(refusedFields(error, t));
   });
   const save = async (patch: ProviderPatch): Promise<void> => {
     const saved = await change.mutateAsync(patch);

@@ -13,7 +13,7 @@ import { queryKeys } from "../../api/query-keys.ts";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
 import { useStake } from "../../parts/use-stake.ts";
 import { useNotify } from "../../parts/notify.ts";
-import { faultOfBaseUrl, kinds, type ProviderKind, slugFor, slugPattern } from "./provider-forms.ts";
+import { checkProvider, kinds, type ProviderKind, refusedFields, slugFor } from "./provider-forms.ts";
 import { PresetPicker } from "./preset-picker.tsx";
 
 /** What was chosen: a known provider, any other address, or nothing yet. */
@@ -66,6 +66,7 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
   const { t } = useTranslation();
   const errorText = useErrorText();
   const preset = chosen === "other" ? undefined : chosen;
+  const checks = checkProvider(t);
   const form = useForm<Values>({
     initialValues: {
       name: preset ? nameFor(preset.name, taken) : "",
@@ -74,19 +75,13 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
       kind: preset?.kind ?? "openai-compatible",
     },
     validate: {
-      name: (value) => (value.trim() === "" ? t("providers.nameMissing") : null),
-      slug: (value) =>
-        taken.includes(value) ? t("providers.slugTaken") : slugPattern.test(value) ? null : t("providers.slugInvalid"),
-      base_url: (value) => {
-        const fault = faultOfBaseUrl(value);
-        if (fault === "placeholder") return t("providers.baseUrlPlaceholderLeft");
-        return fault === "invalid" ? t("providers.baseUrlInvalid") : null;
-      },
+      ...checks,
+      slug: (value) => (taken.includes(value) ? t("providers.slugTaken") : checks.slug(value)),
     },
   });
   const add = useAddProvider((error) => {
     if (!isApiError(error)) return;
-    form.setErrors(error.code === "conflict" ? { slug: t("providers.slugTaken") } : error.fields);
+    form.setErrors(refusedFields(error, t));
   });
   useStake(form.isDirty(), onStake);
   const { name, slug } = form.values;
