@@ -163,6 +163,8 @@ it("leads to how a client is connected", async () => {
   await session.page.waitForURL(/\/ui\/settings\/providers/);
   await session.page.getByRole("heading", { level: 1, name: "Access Tokens" }).waitFor({ state: "detached" });
   await session.page.getByRole("heading", { level: 1 }).waitFor();
+
+  expect(await session.page.getByRole("heading", { level: 1 }).count()).toBe(1);
 });
 
 it.each([

@@ -71,7 +71,7 @@ it("looks again after a first answer that was under way when the event came", as
 
 it("asks for nothing more once it is stopped", async () => {
   const client = new QueryClient();
-  void client.prefetchQuery({ queryKey: queryKeys.keys("prv_a"), queryFn: () => new Promise(() => undefined) });
+  void client.query({ queryKey: queryKeys.keys("prv_a"), queryFn: () => new Promise(() => undefined) });
   const refresher = new Refresher(client);
   refresher.noteKeys("prv_a", ["key_a"]);
   await vi.advanceTimersByTimeAsync(100);
