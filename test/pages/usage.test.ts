@@ -58,13 +58,13 @@ it("sums up by key, label, provider and model, over each range, and follows by i
     await expect.poll(() => numbersOf(row(page, /^A/)), { timeout: 5_000 }).toBe(before);
     await page.locator("svg path.recharts-rectangle").first().waitFor();
   }
-  await choose(page, "By", "Model");
+  await choose(page, "Group by", "Model");
   await row(page, "gpt-test").waitFor();
-  await choose(page, "By", "Label");
+  await choose(page, "Group by", "Label");
   await row(page, /^A$/).waitFor();
-  await choose(page, "By", "Access token");
+  await choose(page, "Group by", "Access token");
   await row(page, "Without a token").waitFor();
-  await choose(page, "By", "Provider");
+  await choose(page, "Group by", "Provider");
   await row(page, pool.record.name).waitFor();
 
   await pool.turns(2);

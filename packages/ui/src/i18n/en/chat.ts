@@ -41,7 +41,7 @@ export const chat = {
   gatewayFaultHint: "Try again; if it happens again, its log says more.",
   gone: "This chat is not here",
   goneHint: "It was deleted, or it is kept in another browser.",
-  greeting: "What shall we talk about?",
+  greeting: "Start a chat",
   greetingHint:
     "A new chat is a new session: it takes the next turn of the wheel, and its questions stay with the key that it gets.",
   heading: "Chat",

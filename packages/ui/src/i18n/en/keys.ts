@@ -186,7 +186,7 @@ export const keys = {
   wheelImage: "Wheel of {{slots}} slots. Next: {{next}}.",
   wheelNext: "Next",
   wheelNextTurns: "Next turns",
-  wheelNobody: "Nobody can take a turn now.",
+  wheelNobody: "No key can take a turn now.",
   wheelSlots_one: "{{count}} slot",
   wheelSlots_other: "{{count}} slots",
   wheelKeys_one: "{{count}} key",
