@@ -47,7 +47,7 @@ describe("an error says what to do", () => {
 
     await say(page, "Hello");
     const answer = await answered(page, 1);
-    await answer.getByText("All keys are cooling down").waitFor();
+    await answer.getByText("No key can serve now").waitFor();
     await answer.getByText(/The first one is back in 0:0[123]\./).waitFor();
     await expectAccessible(page);
     await answer.getByText("A key is back now.").waitFor();

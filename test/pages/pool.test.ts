@@ -117,6 +117,11 @@ describe("adding a key", () => {
     await dialog.getByLabel("Weight").fill("0");
     await dialog.getByRole("button", { name: "Confirm" }).click();
     await dialog.getByText("Enter 1 to 100.").waitFor();
+    await dialog.getByLabel("Weight").fill("");
+    await dialog.getByLabel("Weight").pressSequentially("1.5");
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await dialog.getByText("Enter 1 to 100.").waitFor();
+    expect(await dialog.getByLabel("Weight").inputValue()).toBe("1.5");
     await dialog.getByLabel("Weight").fill("2");
     await dialog.getByRole("button", { name: "Confirm" }).click();
     await dialog.getByText("This provider already holds this key.").waitFor();
@@ -140,18 +145,75 @@ describe("adding a key", () => {
     expect(await page.content()).not.toContain(fakeKey(900, 0));
   });
 
-  it("closes with Escape, and adds nothing", async () => {
+  it("closes with Escape where nothing was typed, asks where something was, and adds nothing", async () => {
     await using pool = await poolOf(gateway);
     await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
     const { page } = session;
     await page.getByRole("button", { name: "Add Key" }).click();
-    await page.getByRole("dialog").getByLabel("API Key").fill("sk-test-escaped-0123456789");
-
+    const dialog = page.getByRole("dialog", { name: "Add a key" });
+    await dialog.getByLabel("API Key").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Add Key" }).click();
+    await dialog.getByLabel("API Key").fill("sk-test-escaped-0123456789");
+
+    await page.mouse.click(5, 400);
+    await page.keyboard.press("Escape");
+    const question = page.getByRole("dialog", { name: "Close this?" });
+    await question.getByRole("button", { name: "Go back" }).first().waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+    expect(await dialog.getByLabel("API Key").inputValue()).toBe("sk-test-escaped-0123456789");
+    await page.keyboard.press("Escape");
+    await question.getByRole("button", { name: "Close anyway" }).click();
+    await dialog.waitFor({ state: "detached" });
 
     expect(await gateway.keys(pool.record)).toHaveLength(2);
   });
+});
+
+it("sends a weight once, though its field is left while the answer is under way", async () => {
+  await using pool = await poolOf(gateway);
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+  let sent = 0;
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/api/keys/*", async (route) => {
+    if (route.request().method() === "PATCH") {
+      sent++;
+      await answered;
+    }
+    await route.continue();
+  });
+
+  await page.getByLabel("Weight of A").fill("7");
+  await page.getByLabel("Weight of A").press("Enter");
+  await page.getByLabel("Weight of A").press("Tab");
+  answer();
+  await eventually(
+    () => pool.key("A"),
+    ({ weight }) => weight === 7,
+    { what: "the weight" },
+  );
+
+  expect(sent).toBe(1);
+});
+
+it("edits a label, and leaves alone the weight that another changed meanwhile", async () => {
+  await using pool = await poolOf(gateway);
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+  await page.getByRole("button", { name: "Edit A" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Label").fill("Renamed");
+
+  await gateway.api("PATCH", `/keys/${pool.keys[0]?.id}`, { weight: 7 });
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "detached" });
+
+  expect(await pool.key("A")).toMatchObject({ label: "Renamed", weight: 7 });
 });
 
 it("imports a pasted list: shows what it understood, adds it, reports the rest", async () => {
@@ -162,6 +224,7 @@ it("imports a pasted list: shows what it understood, adds it, reports the rest",
   const dialog = page.getByRole("dialog");
 
   await dialog.getByLabel("Keys").fill(`sk-test-import-01234567,Imported,4\n${pool.valueOf("A")}\nnot a key`);
+  await page.mouse.click(5, 400);
   await dialog.getByRole("button", { name: "Check the list" }).click();
   await dialog.getByText("1 key will be added").waitFor();
   await dialog.getByText("1 duplicate · 1 refused").waitFor();

@@ -71,6 +71,28 @@ it("adds an address that is in no list, and says beside the field what cannot be
   expect(await provider("my-proxy")).toMatchObject({ name: "My proxy", base_url: "https://proxy.example/v1" });
 });
 
+it("says in Korean what the gateway refuses, before keys are asked about", async () => {
+  const record = await gateway.addProvider({ slug: "refusing", baseUrl: "https://refusing.example/v1" });
+  await gateway.addKeys(record, ["sk-test-refusing-0123456789"]);
+  const look = { language: "ko" } as const;
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/refusing?part=settings", look);
+  const { page } = session;
+  const save = page.getByRole("button", { name: "저장", exact: true }).first();
+
+  await page.getByLabel("기본 URL").fill("http://user:pw@refusing.example/v1");
+  await save.click();
+  await page.getByText("URL에 인증 정보가 들어 있습니다.").waitFor();
+  await page.getByLabel("기본 URL").fill("https://refusing.example/v1/chat/completions");
+  await save.click();
+  await page.getByText("특정 엔드포인트의 주소입니다.").waitFor();
+  await page.getByLabel("기본 URL").fill("https://refusing.example/v1");
+  await page.getByLabel("경로").fill("api");
+  await save.click();
+  await page.getByText("게이트웨이가 사용하는 경로입니다.").waitFor();
+
+  expect(await provider("refusing")).toMatchObject({ slug: "refusing", base_url: "https://refusing.example/v1" });
+});
+
 it("switches a provider off from the list, and shows what others do there", async () => {
   const { id } = await gateway.addProvider({ slug: "switched", name: "Switched", baseUrl: "https://a.example/v1" });
   await using session = await openSignedIn(browser, gateway, "/settings/providers");
@@ -118,6 +140,36 @@ it("changes the connection, and asks before stored keys go to another host", asy
   const saved = await provider("moving");
   expect(saved.base_url).toBe("https://new.example/api");
   expect(saved.api_key).toContain("…");
+});
+
+it("saves what was changed in a form, and leaves alone what others changed meanwhile", async () => {
+  const record = await gateway.addProvider({ slug: "shared", baseUrl: "https://first.example/v1" });
+  await gateway.api("PATCH", `/providers/${record.id}`, { settings: { max_body_bytes: 1_000_000 } });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/shared?part=settings");
+  const { page } = session;
+  await page.getByLabel("Base URL").waitFor();
+
+  await gateway.api("PATCH", `/providers/${record.id}`, { base_url: "https://second.example/v1" });
+  await gateway.api("PATCH", `/providers/${record.id}`, { settings: { cooldown: { cap_ms: 700_000 } } });
+  await page.getByLabel("Name").fill("Shared by two");
+  await page.getByRole("button", { name: "Save" }).first().click();
+  await eventually(
+    () => provider("shared"),
+    ({ name }) => name === "Shared by two",
+    { what: "the name" },
+  );
+  await page.getByLabel("After the first failure").fill("61");
+  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  const saved = await eventually(
+    () => provider("shared"),
+    ({ settings }) => settings.cooldown.base_ms === 61_000,
+    { what: "the first cooldown" },
+  );
+
+  expect(saved).toMatchObject({
+    base_url: "https://second.example/v1",
+    settings: { cooldown: { cap_ms: 700_000 }, max_body_bytes: 1_000_000 },
+  });
 });
 
 it("changes the cooldown, and brings its default back for an empty field", async () => {

@@ -107,11 +107,11 @@ describe("creating a token", () => {
     expect(await tokens()).toEqual([]);
   });
 
-  it("is not lost by a click beside the dialog, and is forgotten with Escape", async () => {
+  it("is not lost by a click beside the dialog, asks with Escape, and is then forgotten", async () => {
     await using session = await openSignedIn(browser, gateway, "/settings/tokens");
     const { page } = session;
     await page.getByRole("button", { name: "Create token" }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = page.getByRole("dialog").first();
     await dialog.getByLabel("Name").fill("CI");
     await page.keyboard.press("Enter");
     const field = dialog.getByRole("textbox", { name: "Token", exact: true });
@@ -120,6 +120,9 @@ describe("creating a token", () => {
     await page.mouse.click(5, 400);
     expect(await field.inputValue()).toBe(token);
     await page.keyboard.press("Escape");
+    const question = page.getByRole("dialog", { name: "Close this?" });
+    await question.getByText("This is shown only once.").waitFor();
+    await question.getByRole("button", { name: "Close anyway" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Create token" }).click();
     await dialog.getByLabel("Name").waitFor();

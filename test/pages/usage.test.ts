@@ -58,13 +58,13 @@ it("sums up by key, label, provider and model, over each range, and follows by i
     await expect.poll(() => numbersOf(row(page, /^A/)), { timeout: 5_000 }).toBe(before);
     await page.locator("svg path.recharts-rectangle").first().waitFor();
   }
-  await choose(page, "By", "Model");
+  await choose(page, "Group by", "Model");
   await row(page, "gpt-test").waitFor();
-  await choose(page, "By", "Label");
+  await choose(page, "Group by", "Label");
   await row(page, /^A$/).waitFor();
-  await choose(page, "By", "Access token");
+  await choose(page, "Group by", "Access token");
   await row(page, "Without a token").waitFor();
-  await choose(page, "By", "Provider");
+  await choose(page, "Group by", "Provider");
   await row(page, pool.record.name).waitFor();
 
   await pool.turns(2);
@@ -105,7 +105,7 @@ it("gives a file that spreadsheets take for text and numbers, and for no formula
 
   expect(download.suggestedFilename()).toMatch(/^keywheel-usage-\d{4}-\d\d-\d\d\.csv$/);
   expect(head).toBe(
-    "\uFEFFat,provider,key,key_id,requests,errors,failovers,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,reasoning_tokens",
+    "\uFEFFat,provider,key,key_id,requests,errors,failovers,input_tokens,of_input_cache_read_tokens,of_input_cache_write_tokens,output_tokens,of_output_reasoning_tokens",
   );
   expect(line).toMatch(
     /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,openai-\d+,"'=HYPERLINK\(""http:\/\/a\.example""\), ""운영""",key_\w+,2,0,0,/,

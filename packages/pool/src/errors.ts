@@ -111,6 +111,8 @@ export interface FieldError {
   /** The field as the caller wrote it: `weight`, `settings.cooldown.base_ms`. */
   readonly path: string;
   readonly message: string;
+  /** What is wrong, for programs that say it in words of their own. */
+  readonly code?: string;
 }
 
 /** The one class of errors that Keywheel throws at callers. `message` says what happened; it holds no secret. */

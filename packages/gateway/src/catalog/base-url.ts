@@ -8,7 +8,28 @@ export interface BaseUrlOptions {
 
 export type ParsedBaseUrl =
   | { readonly ok: true; readonly url: string }
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly code: BaseUrlFault; readonly problem: string };
+
+/** What is wrong with a base URL, as programs match on it. */
+export type BaseUrlFault =
+  | "empty"
+  | "too_long"
+  | "white_space"
+  | "backslash"
+  | "placeholder"
+  | "scheme"
+  | "no_url"
+  | "credentials"
+  | "query"
+  | "fragment"
+  | "port"
+  | "endpoint"
+  | "metadata_host";
+
+interface Refusal {
+  readonly code: BaseUrlFault;
+  readonly problem: string;
+}
 
 const maxUrlLength = 2048;
 
@@ -16,47 +37,59 @@ const maxUrlLength = 2048;
 export function parseBaseUrl(raw: string, options: BaseUrlOptions): ParsedBaseUrl {
   const { text } = trimInvisible(raw);
   const problem = problemOfText(text);
-  if (problem !== undefined) return { ok: false, problem };
+  if (problem !== undefined) return { ok: false, ...problem };
   const url = URL.parse(text);
   if (url === null || url.hostname === "") {
-    return { ok: false, problem: "This is no URL: write it as in https://api.example.com/v1" };
+    return { ok: false, code: "no_url", problem: "This is no URL: write it as in https://api.example.com/v1" };
   }
   const refusal = problemOfUrl(url) ?? problemOfHost(url.hostname, options);
-  if (refusal !== undefined) return { ok: false, problem: refusal };
+  if (refusal !== undefined) return { ok: false, ...refusal };
   return { ok: true, url: `${url.origin}${url.pathname.replace(/\/+$/, "")}` };
 }
 
 /** What the URL parser would repair or lose in silence. */
-function problemOfText(text: string): string | undefined {
-  if (text === "") return "The base URL is empty";
-  if (text.length > maxUrlLength) return `The base URL has more than ${maxUrlLength} characters`;
-  if (/[\s\p{Cc}]/u.test(text)) return "There is white space or a line break inside the base URL";
-  if (text.includes("\\")) return "There is a backslash in the base URL: write slashes";
-  if (/[{}<>]/.test(text)) return "There is a placeholder in the base URL: put your own value in its place";
-  if (!/^https?:\/\//i.test(text)) return "The base URL must begin with https:// or http://";
+function problemOfText(text: string): Refusal | undefined {
+  if (text === "") return { code: "empty", problem: "The base URL is empty" };
+  if (text.length > maxUrlLength)
+    return { code: "too_long", problem: `The base URL has more than ${maxUrlLength} characters` };
+  if (/[\s\p{Cc}]/u.test(text))
+    return { code: "white_space", problem: "There is white space or a line break inside the base URL" };
+  if (text.includes("\\")) return { code: "backslash", problem: "There is a backslash in the base URL: write slashes" };
+  if (/[{}<>]/.test(text))
+    return { code: "placeholder", problem: "There is a placeholder in the base URL: put your own value in its place" };
+  if (!/^https?:\/\//i.test(text))
+    return { code: "scheme", problem: "The base URL must begin with https:// or http://" };
   return undefined;
 }
 
-function problemOfUrl(url: URL): string | undefined {
+function problemOfUrl(url: URL): Refusal | undefined {
   if (url.username !== "" || url.password !== "") {
-    return "There are credentials in the base URL: add the key to the pool instead";
+    return { code: "credentials", problem: "There are credentials in the base URL: add the key to the pool instead" };
   }
   if (url.href.includes("?")) {
-    return "There is a query (`?…`) in the base URL: leave it out; clients send their own with each request";
+    return {
+      code: "query",
+      problem: "There is a query (`?…`) in the base URL: leave it out; clients send their own with each request",
+    };
   }
-  if (url.href.includes("#")) return "There is a fragment (`#…`) in the base URL, which is never sent: leave it out";
-  if (url.port === "0") return "Port 0 cannot be connected to";
+  if (url.href.includes("#"))
+    return {
+      code: "fragment",
+      problem: "There is a fragment (`#…`) in the base URL, which is never sent: leave it out",
+    };
+  if (url.port === "0") return { code: "port", problem: "Port 0 cannot be connected to" };
   const endpoint = /\/(chat\/completions|v1\/messages|v1\/responses)\/*$/.exec(url.pathname)?.[1];
-  if (endpoint !== undefined) return `This is the address of an endpoint: leave out /${endpoint} at its end`;
+  if (endpoint !== undefined)
+    return { code: "endpoint", problem: `This is the address of an endpoint: leave out /${endpoint} at its end` };
   return undefined;
 }
 
-function problemOfHost(hostname: string, { allowPrivateMetadata }: BaseUrlOptions): string | undefined {
+function problemOfHost(hostname: string, { allowPrivateMetadata }: BaseUrlOptions): Refusal | undefined {
   if (allowPrivateMetadata || !isMetadataHost(hostname)) return undefined;
-  return (
+  const problem =
     "This is a link-local or cloud metadata address, which could hand out this machine's credentials. " +
-    "If you mean it, start the gateway with --allow-private-metadata"
-  );
+    "If you mean it, start the gateway with --allow-private-metadata";
+  return { code: "metadata_host", problem };
 }
 
 const metadataNames: ReadonlySet<string> = new Set([

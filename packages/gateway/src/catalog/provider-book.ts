@@ -142,13 +142,13 @@ export class ProviderBook {
     const { allowPrivateMetadata } = this.#core.deps;
     const parsed = parseBaseUrl(text, { allowPrivateMetadata });
     if (parsed.ok) return parsed.url;
-    problems.push({ path, message: parsed.problem });
+    problems.push({ path, message: parsed.problem, code: parsed.code });
     return "";
   }
 
   #checkSlug(slug: string, own: string | undefined): void {
-    const message = problemOfSlug(slug);
-    refuseIfAny(message === undefined ? [] : [{ path: "slug", message }]);
+    const problem = problemOfSlug(slug);
+    refuseIfAny(problem === undefined ? [] : [{ path: "slug", ...problem }]);
     if (slug !== own && this.#core.bySlug(slug))
       throw conflict("slug", `There is a provider with the slug ${slug} already`);
   }

@@ -9,12 +9,12 @@ describe("a slug", () => {
   it.each(["", "-a", "A", "a_b", "a.b", "a/b", "ä", "a b", "x".repeat(64), "prv_abc", ".well-known"])(
     "is refused: %.20s",
     (slug) => {
-      expect(problemOfSlug(slug)).toMatch(/lower-case letters/);
+      expect(problemOfSlug(slug)).toEqual({ code: "shape", message: expect.stringMatching(/lower-case letters/) });
     },
   );
 
   it.each([...reservedSlugs])("is refused because the gateway needs it: %s", (slug) => {
-    expect(problemOfSlug(slug)).toMatch(/needs the path/);
+    expect(problemOfSlug(slug)).toEqual({ code: "reserved", message: expect.stringMatching(/needs the path/) });
   });
 
   it.each([

@@ -16,11 +16,20 @@ export const reservedSlugs: ReadonlySet<string> = new Set([
 
 const slugShape = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
+export interface SlugProblem {
+  /** What is wrong, as programs match on it. */
+  readonly code: "reserved" | "shape";
+  readonly message: string;
+}
+
 /** Why a text cannot be a provider's slug, or undefined. */
-export function problemOfSlug(slug: string): string | undefined {
-  if (reservedSlugs.has(slug)) return `The gateway needs the path /${slug} itself: choose another slug`;
+export function problemOfSlug(slug: string): SlugProblem | undefined {
+  if (reservedSlugs.has(slug)) {
+    return { code: "reserved", message: `The gateway needs the path /${slug} itself: choose another slug` };
+  }
   if (slugShape.test(slug)) return undefined;
-  return "Expected `slug` to be 1 to 63 lower-case letters, digits and hyphens, no hyphen first";
+  const message = "Expected `slug` to be 1 to 63 lower-case letters, digits and hyphens, no hyphen first";
+  return { code: "shape", message };
 }
 
 /**

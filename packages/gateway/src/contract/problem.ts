@@ -12,7 +12,18 @@ export const problemSchema = z
       .enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
       .openapi({ description: "What programs match on." }),
     hint: z.string().openapi({ description: "What to do about it." }),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    errors: z
+      .array(
+        z.object({
+          path: z.string(),
+          message: z.string(),
+          code: z
+            .string()
+            .optional()
+            .openapi({ description: "What is wrong, where programs have words of their own for it." }),
+        }),
+      )
+      .optional(),
   })
   .openapi("Problem", {
     example: {
@@ -63,6 +74,12 @@ export function toProblem({ code, status, message, hint, details }: ProblemSourc
     detail: message === entry.title && words ? words.title : message,
     code,
     hint: hint === entry.hint && words ? words.hint : hint,
-    ...(details.length > 0 ? { errors: details.map(({ path, message }) => ({ path, message })) } : {}),
+    ...(details.length > 0
+      ? {
+          errors: details.map(({ path, message, code }) =>
+            code === undefined ? { path, message } : { path, message, code },
+          ),
+        }
+      : {}),
   };
 }

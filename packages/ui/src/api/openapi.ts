@@ -37,6 +37,8 @@ export type Problem = {
   errors?: {
     path: string;
     message: string;
+    /** What is wrong, where programs have words of their own for it. */
+    code?: string;
   }[];
 };
 

@@ -9,6 +9,8 @@ export class ApiError extends Error {
   readonly hint: string;
   /** Refused fields by their path, such as `settings.cooldown.base_ms`. */
   readonly fields: Readonly<Record<string, string>>;
+  /** What is wrong with them, where the API names it, by their path. */
+  readonly fieldCodes: Readonly<Record<string, string>>;
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -21,6 +23,9 @@ export class ApiError extends Error {
     this.code = problem.code;
     this.hint = problem.hint ?? "";
     this.fields = Object.fromEntries((problem.errors ?? []).map(({ path, message }) => [path, message]));
+    this.fieldCodes = Object.fromEntries(
+      (problem.errors ?? []).flatMap(({ path, code }) => (code === undefined ? [] : [[path, code]])),
+    );
     this.retryAfterMs = options.retryAfterMs;
   }
 }

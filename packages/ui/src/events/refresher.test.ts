@@ -68,3 +68,15 @@ it("looks again after a first answer that was under way when the event came", as
   expect([page.asked(), page.shown()]).toEqual([2, 2]);
   page.stop();
 });
+
+it("asks for nothing more once it is stopped", async () => {
+  const client = new QueryClient();
+  void client.query({ queryKey: queryKeys.keys("prv_a"), queryFn: () => new Promise(() => undefined) });
+  const refresher = new Refresher(client);
+  refresher.noteKeys("prv_a", ["key_a"]);
+  await vi.advanceTimersByTimeAsync(100);
+
+  refresher.stop();
+
+  expect(vi.getTimerCount()).toBe(0);
+});

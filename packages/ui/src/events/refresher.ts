@@ -23,6 +23,7 @@ export class Refresher {
   readonly #listAskedAt = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #flushedAt = 0;
+  readonly #later = new Set<ReturnType<typeof setTimeout>>();
 
   constructor(client: QueryClient) {
     this.#client = client;
@@ -50,8 +51,18 @@ export class Refresher {
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    for (const timer of this.#later) clearTimeout(timer);
+    this.#later.clear();
     this.#queries.clear();
     this.#keys.clear();
+  }
+
+  #noteKeysLater(provider: string, ids: readonly string[], waitMs: number): void {
+    const timer = setTimeout(() => {
+      this.#later.delete(timer);
+      this.noteKeys(provider, ids);
+    }, waitMs);
+    this.#later.add(timer);
   }
 
   #schedule(): void {
@@ -89,7 +100,7 @@ export class Refresher {
     const list = this.#client.getQueryData<readonly Key[]>(query);
     if (list === undefined) {
       // On its way, perhaps as it was before this event: a first load cannot be begun anew, so it is looked at again after it.
-      if (this.#client.isFetching({ queryKey: query }) > 0) setTimeout(() => this.noteKeys(provider, ids), collectMs);
+      if (this.#client.isFetching({ queryKey: query }) > 0) this.#noteKeysLater(provider, ids, collectMs);
       return;
     }
     const isShort = list.length <= shortList;
@@ -99,7 +110,7 @@ export class Refresher {
     }
     const wait = isShort ? 0 : (this.#listAskedAt.get(provider) ?? 0) + longListEveryMs - Date.now();
     if (wait > 0) {
-      setTimeout(() => this.noteKeys(provider, ids), wait);
+      this.#noteKeysLater(provider, ids, wait);
       return;
     }
     this.#listAskedAt.set(provider, Date.now());

@@ -114,7 +114,8 @@ export function createFormat(language: string): Format {
     },
     compact: (value) => (value < 10_000 ? number : compact).format(value),
     number: (value) => number.format(value),
-    percent: (share) => percent.format(share),
+    // No share is nothing: a key of ten thousand takes turns.
+    percent: (share) => (share > 0 && share < 0.001 ? `< ${percent.format(0.001)}` : percent.format(share)),
     dateTime: (at) => dateTime.format(new Date(at)),
     ago: (at) => {
       const ms = serverNow() - Date.parse(at);

@@ -97,6 +97,8 @@ export const keys = {
   neverSelected:
     "Never selected so far. Other keys have much higher weights, or every request belongs to a session of another key: check the weights.",
   noMatch: "No key matches.",
+  noneServes: "No key can serve now; requests fail",
+  noneServesHint: "The first one is back in {{left}}. What keeps each key is told below it.",
   noneYet: "No keys yet",
   noneYetOwn: "The provider-level key serves until there are.",
   reasonAuth: "Authentication failed",
@@ -167,6 +169,8 @@ export const keys = {
   variableSet: "{{name}} is set.",
   variableUnsendable: "{{name}} is set, but holds no key that could be sent.",
   variableUnset: "{{name}} is not set in the gateway's environment. Case counts.",
+  waitFixed:
+    "An hour: the key lacks the model or a permission for it, and shorter waits would not change that. It is tried again by itself",
   waitLadder_one: "{{length}}: step {{count}} of the ladder, after the first failure",
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
   waitQuota:
@@ -182,7 +186,7 @@ export const keys = {
   wheelImage: "Wheel of {{slots}} slots. Next: {{next}}.",
   wheelNext: "Next",
   wheelNextTurns: "Next turns",
-  wheelNobody: "Nobody can take a turn now.",
+  wheelNobody: "No key can take a turn now.",
   wheelSlots_one: "{{count}} slot",
   wheelSlots_other: "{{count}} slots",
   wheelKeys_one: "{{count}} key",

@@ -47,7 +47,8 @@ export const outcomes = {
   modelRateLimited: "Rate limited for the model",
   modelRateLimitedText: "The key met its limit for this model and cools down.",
   modelUnavailable: "Model not available",
-  modelUnavailableText: "This key may not use the model. It rests for that model alone; others may have it.",
+  modelUnavailableText:
+    "This key may not use the model, or lacks a permission. It rests for that model, or for everything where the request named none.",
   notAnApi: "A web page answered",
   notAnApiText: "A web page came where data was asked for. The base URL may lead to a web site. No key is blamed.",
   objectOfOtherKey: "Made with another key",

@@ -1,7 +1,7 @@
 export const usage = {
   all: "All together",
   allHint: "There are too many to draw one by one over this time; the table tells them apart.",
-  by: "By",
+  by: "Group by",
   byKey: "Key",
   byLabel: "Label",
   byModel: "Model",

@@ -91,6 +91,8 @@ export const keys: SectionOf<"keys"> = {
   neverSelected:
     "아직 선택된 적이 없습니다. 다른 키의 가중치가 훨씬 높거나 모든 요청이 다른 키의 세션에 속해 있습니다. 가중치 설정을 확인하세요.",
   noMatch: "해당하는 키가 없습니다.",
+  noneServes: "지금 사용할 수 있는 키가 없어 요청이 실패합니다",
+  noneServesHint: "{{left}} 후 첫 번째 키가 돌아옵니다. 각 키의 사유는 키 아래에 표시됩니다.",
   noneYet: "아직 키가 없습니다",
   noneYetOwn: "키를 추가할 때까지 제공업체 수준 키가 사용됩니다.",
   reasonAuth: "인증 실패",
@@ -121,8 +123,8 @@ export const keys: SectionOf<"keys"> = {
   selectRefused_other: "실패한 키 {{count}}개 선택",
   selectedActions: "선택한 키에 대한 작업",
   sessions_other: "세션 {{count}}개",
-  share: "순서의 {{share}}",
-  shareNow: "지금 사용 가능한 키들의 순서 중 비율입니다",
+  share: "차례의 {{share}}",
+  shareNow: "지금 사용 가능한 키들의 차례 중 비율입니다",
   shareWhenBack: "복귀하면 {{share}}",
   stateFailed: "{{name}}을(를) 변경하지 못했습니다",
   status: "상태",
@@ -151,6 +153,8 @@ export const keys: SectionOf<"keys"> = {
   variableSet: "{{name}}이(가) 설정되어 있습니다.",
   variableUnsendable: "{{name}}이(가) 설정되었지만 키로 보낼 수 없는 값입니다.",
   variableUnset: "{{name}}이(가) 게이트웨이 환경에 설정되어 있지 않습니다. 대소문자를 구분합니다.",
+  waitFixed:
+    "이 키에는 해당 모델이나 권한이 없어 짧게 기다려도 달라지지 않으므로 1시간 쉽니다. 이후 자동으로 다시 시도합니다",
   waitLadder_other: "{{length}}: 지수 백오프 {{count}}단계, 연속 {{count}}번째 실패",
   waitQuota: "제공업체가 할당량 또는 잔액이 소진되었다고 알려 최대 시간만큼 쉽니다. 이후 자동으로 다시 시도합니다",
   waitStated: "제공업체가 요청한 시간만큼",

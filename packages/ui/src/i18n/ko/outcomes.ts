@@ -48,7 +48,7 @@ export const outcomes: SectionOf<"outcomes"> = {
   modelRateLimitedText: "키가 이 모델의 제한에 걸려 쿨다운에 들어갔습니다.",
   modelUnavailable: "모델 사용 불가",
   modelUnavailableText:
-    "이 키로는 이 모델을 쓸 수 없습니다. 이 모델에 대해서만 제외되며 다른 키는 쓸 수 있을지도 모릅니다.",
+    "이 키는 해당 모델을 사용할 수 없거나 권한이 없습니다. 그 모델에 대해서만 쉬며, 모델을 지정하지 않은 요청이었다면 모든 요청에서 제외됩니다.",
   notAnApi: "웹페이지가 응답함",
   notAnApiText: "데이터 대신 웹페이지가 왔습니다. 기본 URL이 웹사이트 주소일 수 있습니다. 키의 실패로 치지 않습니다.",
   objectOfOtherKey: "다른 키로 만든 항목",

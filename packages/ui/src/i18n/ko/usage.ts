@@ -21,7 +21,7 @@ export const usage: SectionOf<"usage"> = {
   failovers: "장애 조치",
   from: "시작일",
   goneProvider: "삭제된 제공업체 {{id}}",
-  goneToken: "취소된 토큰 {{id}}",
+  goneToken: "폐기된 토큰 {{id}}",
   heading: "사용량",
   input: "입력 토큰",
   intro: "키별 요청 수와 토큰 사용량입니다. 키나 제공업체를 삭제해도 기록은 남습니다.",

@@ -20,6 +20,8 @@ export function eventText(event: RecentEvent, words: EventWords): string | undef
   const provider = found?.name ?? t("overview.goneProvider");
   const key = keyNameOf(event, t) || t("activity.keyGone");
   const count = event.key_ids?.length ?? 1;
+  const isGone = found === undefined && event.provider_id !== undefined;
+  const isKeyGone = key === t("activity.keyGone");
   switch (event.type) {
     case "key-cooled":
       return cooledText(event, { ...words, provider, key });
@@ -29,6 +31,7 @@ export function eventText(event: RecentEvent, words: EventWords): string | undef
       return t("overview.eventKeyRecovered", { key, provider });
     case "key-created":
       if (count > 1) return t("overview.eventKeysCreated", { count, provider });
+      if (isKeyGone) return t("overview.eventKeyCreatedGone", { provider });
       return t("overview.eventKeyCreated", { key, provider });
     case "key-changed":
       if (count > 1) return t("overview.eventKeysChanged", { count, provider });
@@ -39,9 +42,9 @@ export function eventText(event: RecentEvent, words: EventWords): string | undef
     case "key-order-changed":
       return t("overview.eventOrder", { provider });
     case "provider-created":
-      return t("overview.eventProviderCreated", { provider });
+      return isGone ? t("overview.eventProviderCreatedGone") : t("overview.eventProviderCreated", { provider });
     case "provider-changed":
-      return t("overview.eventProviderChanged", { provider });
+      return isGone ? t("overview.eventProviderChangedGone") : t("overview.eventProviderChanged", { provider });
     case "provider-deleted":
       return t("overview.eventProviderDeleted");
     case "token-created":

@@ -22,8 +22,14 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
   switch (code) {
     case "pool_exhausted":
       return {
-        title: t("overview.noticeExhausted", { provider }),
-        hint: t("overview.noticeExhaustedHint", { resting, total }),
+        title:
+          resting < total
+            ? t("overview.noticeExhaustedPart", { provider })
+            : t("overview.noticeExhausted", { provider }),
+        hint:
+          resting < total
+            ? t("overview.noticeExhaustedPartHint", { resting, total })
+            : t("overview.noticeExhaustedHint", { resting, total }),
       };
     case "no_usable_key":
       return { title: t("overview.noticeNoKey", { provider }), hint: t("overview.noticeNoKeyHint") };

@@ -1,22 +1,11 @@
-import {
-  Alert,
-  Button,
-  Fieldset,
-  Group,
-  NumberInput,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Text,
-  Title,
-} from "@mantine/core";
+import { Alert, Button, Fieldset, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
 import type { Provider } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
+import { AmountInput } from "../../parts/amount-input.tsx";
 import { settingsPatchOf, settingsValuesOf, type SettingsValues, fieldOfPath, rangeFaults } from "./settings-values.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
@@ -40,7 +29,7 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
   });
   const submit = (values: SettingsValues): void => {
     change
-      .mutateAsync({ settings: settingsPatchOf(values) })
+      .mutateAsync({ settings: settingsPatchOf(values, form.getInitialValues()) })
       .then((saved) => {
         form.setInitialValues(settingsValuesOf(saved.settings));
         form.reset();
@@ -49,9 +38,7 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
       .catch(() => undefined);
   };
   const seconds = (field: keyof SettingsValues) => ({
-    suffix: ` ${t("provider.seconds")}`,
-    clampBehavior: "none" as const,
-    allowDecimal: true,
+    unit: t("provider.seconds"),
     ...form.getInputProps(field),
   });
 
@@ -66,12 +53,12 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
           <Fieldset legend={t("provider.cooldown")}>
             <Stack>
               <SimpleGrid cols={{ base: 1, sm: 2 }}>
-                <NumberInput
+                <AmountInput
                   label={t("provider.cooldownBase")}
                   description={t("provider.cooldownBaseHint")}
                   {...seconds("cooldownBase")}
                 />
-                <NumberInput
+                <AmountInput
                   label={t("provider.cooldownCap")}
                   inputWrapperOrder={["label", "input", "description", "error"]}
                   {...seconds("cooldownCap")}
@@ -91,7 +78,7 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
                 description={t("provider.affinityEnabledHint")}
                 {...form.getInputProps("affinityEnabled", { type: "checkbox" })}
               />
-              <NumberInput
+              <AmountInput
                 maw={360}
                 label={t("provider.affinityIdle")}
                 disabled={!form.values.affinityEnabled}
@@ -101,24 +88,22 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
           </Fieldset>
           <Fieldset legend={t("provider.timeouts")}>
             <SimpleGrid cols={{ base: 1, sm: 3 }}>
-              <NumberInput label={t("provider.timeoutConnect")} {...seconds("timeoutConnect")} />
-              <NumberInput label={t("provider.timeoutHeaders")} {...seconds("timeoutHeaders")} />
-              <NumberInput label={t("provider.timeoutIdle")} {...seconds("timeoutIdle")} />
+              <AmountInput label={t("provider.timeoutConnect")} {...seconds("timeoutConnect")} />
+              <AmountInput label={t("provider.timeoutHeaders")} {...seconds("timeoutHeaders")} />
+              <AmountInput label={t("provider.timeoutIdle")} {...seconds("timeoutIdle")} />
             </SimpleGrid>
           </Fieldset>
           <Fieldset legend={t("provider.limits")}>
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
-              <NumberInput
+              <AmountInput
                 label={t("provider.retry")}
                 description={t("provider.retryHint")}
-                clampBehavior="none"
+                inputMode="numeric"
                 {...form.getInputProps("retry")}
               />
-              <NumberInput
+              <AmountInput
                 label={t("provider.maxBody")}
-                suffix={` ${t("provider.maxBodyUnit")}`}
-                clampBehavior="none"
-                allowDecimal
+                unit={t("provider.maxBodyUnit")}
                 {...form.getInputProps("maxBody")}
               />
             </SimpleGrid>

@@ -8,7 +8,7 @@ import type { Provider, ProviderPatch } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { keysQuery, presetsQuery } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { faultOfBaseUrl, kinds, slugPattern } from "../providers/provider-forms.ts";
+import { checkProvider, kinds, refusedFields } from "../providers/provider-forms.ts";
 import { effectiveUrl } from "./effective-url.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
@@ -30,21 +30,11 @@ export function ConnectionForm({ provider }: { readonly provider: Provider }): R
   const [confirming, setConfirming] = useState<ProviderPatch>();
   const form = useForm<Values>({
     initialValues: valuesOf(provider),
-    validate: {
-      name: (value) => (value.trim() === "" ? t("providers.nameMissing") : null),
-      slug: (value) => (slugPattern.test(value) ? null : t("providers.slugInvalid")),
-      base_url: (value) => {
-        const fault = faultOfBaseUrl(value);
-        if (fault === "placeholder") return t("providers.baseUrlPlaceholderLeft");
-        return fault === "invalid" ? t("providers.baseUrlInvalid") : null;
-      },
-    },
+    validate: checkProvider(t),
   });
   const change = useChangeProvider(provider, (error) => {
     if (!isApiError(error)) return;
-    if (error.code === "conflict" && error.fields["slug"] !== undefined)
-      form.setErrors({ slug: t("providers.slugTaken") });
-    else form.setErrors(error.fields);
+    form.setErrors(refusedFields(error, t));
   });
   const save = async (patch: ProviderPatch): Promise<void> => {
     const saved = await change.mutateAsync(patch);
@@ -52,9 +42,10 @@ export function ConnectionForm({ provider }: { readonly provider: Provider }): R
     form.reset();
   };
   const submit = (values: Values): void => {
-    const patch = patchOf(values);
+    const patch = patchOf(values, form.isDirty);
     // The stored keys go where the base URL leads: another host is asked about first.
-    if (hostOf(values.base_url) !== hostOf(provider.base_url)) setConfirming({ ...patch, confirm_host_change: true });
+    if (patch.base_url !== undefined && hostOf(patch.base_url) !== hostOf(provider.base_url))
+      setConfirming({ ...patch, confirm_host_change: true });
     else save(patch).catch(() => undefined);
   };
   const effective = effectiveUrl(form.values.kind, form.values.base_url);
@@ -170,16 +161,17 @@ function valuesOf({ name, slug, base_url, kind, preset }: Provider): Values {
   return { name, slug, base_url, kind, preset, api_key: "", removeKey: false };
 }
 
-function patchOf({ name, slug, base_url, kind, preset, api_key, removeKey }: Values): ProviderPatch {
-  const typed = api_key.trim();
+/** Only what was changed here: someone else may have changed the rest meanwhile. */
+function patchOf(values: Values, isDirty: (field: keyof Values) => boolean): ProviderPatch {
+  const typed = values.api_key.trim();
   return {
-    name: name.trim(),
-    slug,
-    base_url: base_url.trim(),
-    kind,
+    ...(isDirty("name") ? { name: values.name.trim() } : {}),
+    ...(isDirty("slug") ? { slug: values.slug } : {}),
+    ...(isDirty("base_url") ? { base_url: values.base_url.trim() } : {}),
+    ...(isDirty("kind") ? { kind: values.kind } : {}),
     // It was chosen from the list of those that there are.
-    preset: preset as ProviderPatch["preset"] & (string | null),
-    ...(removeKey ? { api_key: null } : typed === "" ? {} : { api_key: typed }),
+    ...(isDirty("preset") ? { preset: values.preset as ProviderPatch["preset"] & (string | null) } : {}),
+    ...(values.removeKey ? { api_key: null } : typed === "" ? {} : { api_key: typed }),
   };
 }
 

@@ -10,14 +10,24 @@ const settings: Settings = {
   max_body_bytes: 67_108_864,
 };
 
-it("sends back what it was given", () => {
-  expect(settingsPatchOf(settingsValuesOf(settings))).toEqual(settings);
+it("sends only what was changed", () => {
+  const before = settingsValuesOf(settings);
+
+  expect(settingsPatchOf(before, before)).toEqual({});
+  expect(settingsPatchOf({ ...before, cooldownBase: 61, affinityEnabled: false, maxBody: 2 }, before)).toEqual({
+    cooldown: { base_ms: 61_000 },
+    affinity: { enabled: false },
+    max_body_bytes: 2_097_152,
+  });
 });
 
 it("brings a default back for an empty field", () => {
-  const values = { ...settingsValuesOf(settings), cooldownBase: "", maxBody: "" };
+  const before = settingsValuesOf(settings);
 
-  expect(settingsPatchOf(values)).toMatchObject({ cooldown: { base_ms: null }, max_body_bytes: null });
+  expect(settingsPatchOf({ ...before, cooldownBase: "", maxBody: "" }, before)).toEqual({
+    cooldown: { base_ms: null },
+    max_body_bytes: null,
+  });
 });
 
 it("finds what is outside of its range, and a cap below the base", () => {
@@ -27,6 +37,18 @@ it("finds what is outside of its range, and a cap below the base", () => {
     { field: "cooldownCap", min: 60, max: 86_400 },
     { field: "retry", min: 0, max: 10 },
   ]);
+});
+
+it("measures the cap against no base that is itself out of range", () => {
+  const values = { ...settingsValuesOf(settings), cooldownBase: "99999999" };
+
+  expect(rangeFaults(values)).toEqual([{ field: "cooldownBase", min: 0.1, max: 86_400 }]);
+});
+
+it("takes no part of what was typed for the whole", () => {
+  const values = { ...settingsValuesOf(settings), cooldownBase: "-5", timeoutIdle: "1e3", retry: "1.7" };
+
+  expect(rangeFaults(values).map(({ field }) => field)).toEqual(["cooldownBase", "retry", "timeoutIdle"]);
 });
 
 it("knows the field of an error's path", () => {

@@ -1,4 +1,5 @@
 import type { Settings, SettingsPatch } from "../../api/openapi.ts";
+import { amountOf } from "../../parts/amount.ts";
 
 /** Empty stands for the default. */
 type Amount = number | string;
@@ -67,27 +68,44 @@ export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body
   };
 }
 
-/** @returns what the API takes: null brings a default back */
-export function settingsPatchOf(values: SettingsValues): SettingsPatch {
-  return {
+/**
+ * What the API takes: null brings a default back. Only what was changed here: someone else may have changed the rest
+ * meanwhile, and a size that the form shows rounded stays what it was.
+ */
+export function settingsPatchOf(values: SettingsValues, before: SettingsValues): SettingsPatch {
+  const amount = <Name extends string>(name: Name, field: AmountField, unit: number) =>
+    (String(values[field]) === String(before[field]) ? {} : { [name]: scaled(values[field], unit) }) as {
+      [_ in Name]?: number | null;
+    };
+  const parts = {
     cooldown: {
-      base_ms: scaled(values.cooldownBase, 1_000),
-      cap_ms: scaled(values.cooldownCap, 1_000),
-      scope: values.scopeModel ? "model" : "key",
+      ...amount("base_ms", "cooldownBase", 1_000),
+      ...amount("cap_ms", "cooldownCap", 1_000),
+      ...(values.scopeModel === before.scopeModel
+        ? {}
+        : { scope: values.scopeModel ? ("model" as const) : ("key" as const) }),
     },
-    affinity: { enabled: values.affinityEnabled, idle_ttl_ms: scaled(values.affinityIdle, 1_000) },
-    retry: { provider_errors: scaled(values.retry, 1) },
+    affinity: {
+      ...(values.affinityEnabled === before.affinityEnabled ? {} : { enabled: values.affinityEnabled }),
+      ...amount("idle_ttl_ms", "affinityIdle", 1_000),
+    },
+    retry: amount("provider_errors", "retry", 1),
     timeouts: {
-      connect_ms: scaled(values.timeoutConnect, 1_000),
-      headers_ms: scaled(values.timeoutHeaders, 1_000),
-      idle_ms: scaled(values.timeoutIdle, 1_000),
+      ...amount("connect_ms", "timeoutConnect", 1_000),
+      ...amount("headers_ms", "timeoutHeaders", 1_000),
+      ...amount("idle_ms", "timeoutIdle", 1_000),
     },
-    max_body_bytes: scaled(values.maxBody, mebibyte),
   };
+  const changed = Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0);
+  return { ...Object.fromEntries(changed), ...amount("max_body_bytes", "maxBody", mebibyte) };
+}
+
+function isEmpty(amount: Amount): boolean {
+  return String(amount).trim() === "";
 }
 
 function scaled(amount: Amount, unit: number): number | null {
-  return amount === "" ? null : Math.round(Number(amount) * unit);
+  return isEmpty(amount) ? null : Math.round(amountOf(amount) * unit);
 }
 
 export interface RangeFault {
@@ -101,9 +119,11 @@ export function rangeFaults(values: SettingsValues): readonly RangeFault[] {
   const fields = Object.keys(ranges) as AmountField[];
   return fields.flatMap((field) => {
     const [least, max] = ranges[field];
-    const isCap = field === "cooldownCap" && values.cooldownBase !== "";
-    const min = isCap ? Math.max(least, Number(values.cooldownBase)) : least;
-    const amount = values[field];
-    return amount === "" || (Number(amount) >= min && Number(amount) <= max) ? [] : [{ field, min, max }];
+    const base = amountOf(values.cooldownBase);
+    // One that is out of its own range says nothing about the other.
+    const min = field === "cooldownCap" && base >= least && base <= max ? base : least;
+    const amount = amountOf(values[field]);
+    const isRight = amount >= min && amount <= max && (field !== "retry" || Number.isInteger(amount));
+    return isEmpty(values[field]) || isRight ? [] : [{ field, min, max }];
   });
 }

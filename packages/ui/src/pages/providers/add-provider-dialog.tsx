@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, Modal, Select, Stack, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Select, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconArrowLeft } from "@tabler/icons-react";
@@ -10,8 +10,10 @@ import { useErrorText } from "../../api/error-text.ts";
 import type { Provider, ProviderPreset } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { queryKeys } from "../../api/query-keys.ts";
+import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
+import { useStake } from "../../parts/use-stake.ts";
 import { useNotify } from "../../parts/notify.ts";
-import { faultOfBaseUrl, kinds, type ProviderKind, slugFor, slugPattern } from "./provider-forms.ts";
+import { checkProvider, kinds, type ProviderKind, refusedFields, slugFor } from "./provider-forms.ts";
 import { PresetPicker } from "./preset-picker.tsx";
 
 /** What was chosen: a known provider, any other address, or nothing yet. */
@@ -28,22 +30,22 @@ export interface AddProviderDialogProps {
 export function AddProviderDialog({ isOpen, onClose, taken, initial }: AddProviderDialogProps): ReactNode {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      size="xl"
-      title={t("providers.addHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-    >
-      <Steps taken={taken} initial={initial} />
-    </Modal>
+    <FormDialog isOpen={isOpen} onClose={onClose} size="xl" title={t("providers.addHeading")}>
+      {(onStake) => <Steps taken={taken} initial={initial} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
-function Steps({ taken, initial }: { readonly taken: readonly string[]; readonly initial: Chosen }): ReactNode {
+interface StepsProps {
+  readonly taken: readonly string[];
+  readonly initial: Chosen;
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function Steps({ taken, initial, onStake }: StepsProps): ReactNode {
   const [chosen, setChosen] = useState<Chosen>(initial);
   if (chosen === undefined) return <PresetPicker onPick={(preset) => setChosen(preset ?? "other")} />;
-  return <ProviderForm chosen={chosen} taken={taken} onBack={() => setChosen(undefined)} />;
+  return <ProviderForm chosen={chosen} taken={taken} onStake={onStake} onBack={() => setChosen(undefined)} />;
 }
 
 interface Values {
@@ -56,13 +58,15 @@ interface Values {
 interface ProviderFormProps {
   readonly chosen: Exclude<Chosen, undefined>;
   readonly taken: readonly string[];
+  readonly onStake: (stake: AtStake) => void;
   readonly onBack: () => void;
 }
 
-function ProviderForm({ chosen, taken, onBack }: ProviderFormProps): ReactNode {
+function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const preset = chosen === "other" ? undefined : chosen;
+  const checks = checkProvider(t);
   const form = useForm<Values>({
     initialValues: {
       name: preset ? nameFor(preset.name, taken) : "",
@@ -71,20 +75,15 @@ function ProviderForm({ chosen, taken, onBack }: ProviderFormProps): ReactNode {
       kind: preset?.kind ?? "openai-compatible",
     },
     validate: {
-      name: (value) => (value.trim() === "" ? t("providers.nameMissing") : null),
-      slug: (value) =>
-        taken.includes(value) ? t("providers.slugTaken") : slugPattern.test(value) ? null : t("providers.slugInvalid"),
-      base_url: (value) => {
-        const fault = faultOfBaseUrl(value);
-        if (fault === "placeholder") return t("providers.baseUrlPlaceholderLeft");
-        return fault === "invalid" ? t("providers.baseUrlInvalid") : null;
-      },
+      ...checks,
+      slug: (value) => (taken.includes(value) ? t("providers.slugTaken") : checks.slug(value)),
     },
   });
   const add = useAddProvider((error) => {
     if (!isApiError(error)) return;
-    form.setErrors(error.code === "conflict" ? { slug: t("providers.slugTaken") } : error.fields);
+    form.setErrors(refusedFields(error, t));
   });
+  useStake(form.isDirty(), onStake);
   const { name, slug } = form.values;
   const isOwnSlug = form.isDirty("slug");
 

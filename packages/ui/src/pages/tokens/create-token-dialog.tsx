@@ -1,12 +1,13 @@
-import { Alert, Anchor, Button, CopyButton, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, CopyButton, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { call } from "../../api/client.ts";
 import type { NewToken } from "../../api/openapi.ts";
 import { providersQuery } from "../../api/queries.ts";
+import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
 import { queryKeys } from "../../api/query-keys.ts";
 import { connectPath } from "./token-facts.ts";
 import { TokenForm } from "./token-form.tsx";
@@ -26,25 +27,28 @@ export function CreateTokenDialog({ isOpen, onClose }: CreateTokenDialogProps): 
     onClose();
   };
   return (
-    <Modal
-      opened={isOpen}
+    <FormDialog
+      isOpen={isOpen}
       onClose={close}
       title={isShown ? t("tokens.createdHeading") : t("tokens.createHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-      // A slip of the mouse must not cost the only sight of it.
-      closeOnClickOutside={!isShown}
     >
-      <Steps onCreated={() => setShown(true)} onDone={close} />
-    </Modal>
+      {(onStake) => <Steps onCreated={() => setShown(true)} onDone={close} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
-function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly onDone: () => void }): ReactNode {
+interface StepsProps {
+  readonly onCreated: () => void;
+  readonly onDone: () => void;
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function Steps({ onCreated, onDone, onStake }: StepsProps): ReactNode {
   const { t } = useTranslation();
   const client = useQueryClient();
   const { data: providers } = useQuery(providersQuery);
   const [created, setCreated] = useState<NewToken>();
-  if (created) return <CreatedToken created={created} onDone={onDone} />;
+  if (created) return <CreatedToken created={created} onDone={onDone} onStake={onStake} />;
   return (
     <TokenForm
       providers={providers ?? []}
@@ -58,6 +62,7 @@ function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly
         onCreated();
       }}
       onCancel={onDone}
+      onStake={onStake}
     />
   );
 }
@@ -65,10 +70,12 @@ function Steps({ onCreated, onDone }: { readonly onCreated: () => void; readonly
 interface CreatedTokenProps {
   readonly created: NewToken;
   readonly onDone: () => void;
+  readonly onStake: (stake: AtStake) => void;
 }
 
-function CreatedToken({ created: { token, providers: ids }, onDone }: CreatedTokenProps): ReactNode {
+function CreatedToken({ created: { token, providers: ids }, onDone, onStake }: CreatedTokenProps): ReactNode {
   const { t } = useTranslation();
+  useEffect(() => onStake("shownOnce"), [onStake]);
   const { data: all } = useQuery(providersQuery);
   const usable = (all ?? []).filter(({ id }) => ids === null || ids.includes(id));
   return (
@@ -87,7 +94,7 @@ function CreatedToken({ created: { token, providers: ids }, onDone }: CreatedTok
       />
       <Text size="sm">
         {t("tokens.useIt")}{" "}
-        <Anchor component={Link} to={connectPath(usable)} size="sm" underline="always" onClick={onDone}>
+        <Anchor component={Link} to={connectPath(usable)} size="sm" underline="always" target="_blank">
           {t("provider.connect")}
         </Anchor>
       </Text>

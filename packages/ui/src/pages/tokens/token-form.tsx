@@ -8,6 +8,8 @@ import type { Provider, Token, TokenPatch } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
+import type { AtStake } from "../../parts/form-dialog.tsx";
+import { useStake } from "../../parts/use-stake.ts";
 import {
   changedTerms,
   dayOf,
@@ -28,14 +30,21 @@ export interface TokenFormProps {
   /** Sends what was filled in. The form stays, with the error, when it rejects. */
   readonly onSubmit: (terms: TokenPatch & { readonly name: string }) => Promise<unknown>;
   readonly onCancel: () => void;
+  /** Told whether something was typed that would be lost with the form. */
+  readonly onStake?: (stake: AtStake) => void;
+}
+
+function nobody(): void {
+  // The dialog around it may be closed at any time.
 }
 
 /** What a token is good for. */
 export function TokenForm(props: TokenFormProps): ReactNode {
-  const { token, providers, submitLabel, failedTitle, onSubmit, onCancel } = props;
+  const { token, providers, submitLabel, failedTitle, onSubmit, onCancel, onStake = nobody } = props;
   const { t } = useTranslation();
   const errorText = useErrorText();
   const form = useTermsForm(token, providers);
+  useStake(form.isDirty(), onStake);
   const submit = useMutation({
     mutationFn: (values: TermValues) => {
       const name = values.name.trim();

@@ -14,7 +14,7 @@ import { groupLabel } from "./count-label.ts";
 import { csvOf, download } from "./csv.ts";
 import { dayOf, type Range, type RangeName, rangeProblem } from "./range.ts";
 import { UsageChart } from "./usage-chart.tsx";
-import { groups, nameOf, sumUp } from "./usage-sums.ts";
+import { fileCounts, fileCountsOf, groups, nameOf, sumUp } from "./usage-sums.ts";
 import { UsageTable } from "./usage-table.tsx";
 import { readForFile, type UsageChoice, type UsageData, useUsage } from "./use-usage.ts";
 
@@ -152,17 +152,6 @@ function Days({ range, onChange }: DaysProps): ReactNode {
   );
 }
 
-const columns = [
-  "requests",
-  "errors",
-  "failovers",
-  "input_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-] as const;
-
 function CsvButton({ choice, isReady }: { readonly choice: UsageChoice; readonly isReady: boolean }): ReactNode {
   const { t } = useTranslation();
   const notify = useNotify();
@@ -176,10 +165,10 @@ function CsvButton({ choice, isReady }: { readonly choice: UsageChoice; readonly
         nameOf(row, "provider", { t, providers }),
         ...(group === "provider" ? [] : [nameOf(row, group, { t, providers })]),
         ...(group === "key" ? [row.key_id] : []),
-        ...columns.map((name) => row[name]),
+        ...Object.values(fileCountsOf(row)),
       ]);
       const head = ["at", "provider", ...(group === "provider" ? [] : [group]), ...(group === "key" ? ["key_id"] : [])];
-      download(`keywheel-usage-${dayOf(serverNow())}.csv`, csvOf([...head, ...columns], table));
+      download(`keywheel-usage-${dayOf(serverNow())}.csv`, csvOf([...head, ...fileCounts], table));
     },
     onError: (error) => notify.failed(t("usage.csvFailed"), error),
   });

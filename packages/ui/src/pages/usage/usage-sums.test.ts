@@ -1,7 +1,7 @@
 import type { TFunction } from "i18next";
 import { expect, it } from "vitest";
 import type { UsageRow } from "../../api/openapi.ts";
-import { drawnRows, noSums, restName, seriesName, sumUp } from "./usage-sums.ts";
+import { drawnRows, fileCounts, fileCountsOf, noSums, restName, seriesName, sumUp } from "./usage-sums.ts";
 
 const t = ((key: string) => key) as unknown as TFunction;
 const words = { t, providers: [] };
@@ -12,6 +12,14 @@ function row(parts: Partial<UsageRow>): UsageRow {
 }
 
 const [first, second] = ["2026-01-01T00:00:00.000Z", "2026-01-01T01:00:00.000Z"];
+
+it("puts the same input tokens into a file as on the page", () => {
+  const counted = row({ input_tokens: 3_000, cache_read_tokens: 14_000, cache_write_tokens: 276, output_tokens: 5 });
+
+  expect(fileCountsOf(counted).input_tokens).toBe(sumUp([counted], "key", words)[0]?.sums.input_tokens);
+  expect(fileCountsOf(counted)).toMatchObject({ input_tokens: 17_276, of_input_cache_read_tokens: 14_000 });
+  expect(Object.keys(fileCountsOf(counted))).toEqual(fileCounts);
+});
 
 it("sums each key up over time, most requests first, and names those without a label by their mask", () => {
   const rows = [

@@ -44,6 +44,33 @@ function countsOf(row: Row): Sums {
   return { requests, errors, failovers, input_tokens, cache_read_tokens, output_tokens };
 }
 
+/** The columns of a file. Those that say what they are a part of are in that already, and must not be added to it. */
+export const fileCounts = [
+  "requests",
+  "errors",
+  "failovers",
+  "input_tokens",
+  "of_input_cache_read_tokens",
+  "of_input_cache_write_tokens",
+  "output_tokens",
+  "of_output_reasoning_tokens",
+] as const;
+
+/** The same numbers as the page tells, and those that they are made of. */
+export function fileCountsOf(row: Row): Readonly<Record<(typeof fileCounts)[number], number>> {
+  const { requests, errors, failovers, input_tokens, output_tokens } = countsOf(row);
+  return {
+    requests,
+    errors,
+    failovers,
+    input_tokens,
+    of_input_cache_read_tokens: row.cache_read_tokens,
+    of_input_cache_write_tokens: row.cache_write_tokens,
+    output_tokens,
+    of_output_reasoning_tokens: row.reasoning_tokens,
+  };
+}
+
 export function plus(one: Sums, other: Sums): Sums {
   const entries = counts.map((name) => [name, one[name] + other[name]] as const);
   return Object.fromEntries(entries) as Record<CountName, number>;

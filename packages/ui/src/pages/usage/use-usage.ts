@@ -30,7 +30,7 @@ export interface UsageData {
 }
 
 /** Sums over long times are dear to make, and one request more does not show in them. */
-const longRefreshMs = 15_000;
+const longRefreshMs = 120_000;
 const shortRefreshMs = 30_000;
 
 export function useUsage(choice: UsageChoice) {

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, List, Modal, ScrollArea, Stack, Table, Text, Textarea } from "@mantine/core";
+import { Alert, Button, Group, List, ScrollArea, Stack, Table, Text, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -6,6 +6,8 @@ import { call } from "../../../api/client.ts";
 import { useErrorText } from "../../../api/error-text.ts";
 import type { KeyImportResult } from "../../../api/openapi.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
+import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
+import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
 
 /** A long list is counted, and its beginning shown. */
@@ -21,22 +23,21 @@ export interface ImportDialogProps {
 export function ImportDialog({ isOpen, onClose, providerId }: ImportDialogProps): ReactNode {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      size="lg"
-      title={t("keys.importHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-    >
-      <ImportSteps providerId={providerId} onClose={onClose} />
-    </Modal>
+    <FormDialog isOpen={isOpen} onClose={onClose} size="lg" title={t("keys.importHeading")}>
+      {(onStake) => <ImportSteps providerId={providerId} onClose={onClose} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
-function ImportSteps({ providerId, onClose }: Omit<ImportDialogProps, "isOpen">): ReactNode {
+interface ImportStepsProps extends Omit<ImportDialogProps, "isOpen"> {
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function ImportSteps({ providerId, onClose, onStake }: ImportStepsProps): ReactNode {
   const [text, setText] = useState("");
   const [preview, setPreview] = useState<KeyImportResult>();
   const [result, setResult] = useState<KeyImportResult>();
+  useStake(text.trim() !== "" && result === undefined, onStake);
   const params = { id: providerId };
   const client = useQueryClient();
   const check = useMutation({

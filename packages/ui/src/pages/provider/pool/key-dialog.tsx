@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -10,8 +10,12 @@ import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
 import { isApiError } from "../../../api/problem.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
+import { amountOf } from "../../../parts/amount.ts";
+import { AmountInput } from "../../../parts/amount-input.tsx";
+import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
+import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
-import { nameOf } from "./key-facts.ts";
+import { isWeight, nameOf } from "./key-facts.ts";
 import { faultOfKeyText, type KeyTextFault, trimKeyText, variableNameOf } from "./key-text.ts";
 import { VariableState } from "./variable-state.tsx";
 
@@ -27,28 +31,31 @@ export interface KeyDialogProps {
 export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps): ReactNode {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={isOpen}
+    <FormDialog
+      isOpen={isOpen}
       onClose={onClose}
       title={value ? t("keys.editHeading", { name: nameOf(value) }) : t("keys.addHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
     >
-      <KeyForm onClose={onClose} providerId={providerId} value={value} />
-    </Modal>
+      {(onStake) => <KeyForm onClose={onClose} providerId={providerId} value={value} onStake={onStake} />}
+    </FormDialog>
   );
 }
 
 interface KeyValues {
   readonly api_key: string;
   readonly label: string;
-  readonly weight: number | string;
+  readonly weight: string;
 }
 
-function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">): ReactNode {
+interface KeyFormProps extends Omit<KeyDialogProps, "isOpen"> {
+  readonly onStake: (stake: AtStake) => void;
+}
+
+function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const form = useForm<KeyValues>({
-    initialValues: { api_key: "", label: value?.label ?? "", weight: value?.weight ?? 1 },
+    initialValues: { api_key: "", label: value?.label ?? "", weight: String(value?.weight ?? 1) },
     validate: {
       api_key: (text) => {
         if (value && trimKeyText(text) === "") return null;
@@ -56,15 +63,22 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
         return fault === undefined ? null : faultText(fault, t);
       },
       label: (text) => (text.trim().length > 200 ? t("keys.labelTooLong") : null),
-      weight: (weight) => (isWeight(weight) ? null : t("keys.weightRange")),
+      weight: (weight) => (isWeight(amountOf(weight)) ? null : t("keys.weightRange")),
     },
   });
+  useStake(form.isDirty(), onStake);
+  const { label, weight } = form.values;
+  // Only what was changed here: someone else may have changed the rest meanwhile.
+  const changed = {
+    ...(form.isDirty("label") ? { label: label.trim() } : {}),
+    ...(form.isDirty("weight") ? { weight: amountOf(weight) } : {}),
+  };
   const save = useSaveKey(providerId, value, onClose, (error) => {
     if (!isApiError(error)) return;
     form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
   });
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit(({ api_key }) => save.mutate({ api_key: trimKeyText(api_key), changed }))}>
       <Stack>
         <Stack gap={6}>
           <TextInput
@@ -79,12 +93,10 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
           <VariableHint text={form.values.api_key} />
         </Stack>
         <TextInput label={t("keys.label")} description={t("keys.labelHint")} {...form.getInputProps("label")} />
-        <NumberInput
+        <AmountInput
           label={t("keys.weight")}
           description={t("keys.weightHint")}
-          min={1}
-          max={100}
-          clampBehavior="none"
+          inputMode="numeric"
           styles={{ wrapper: { maxWidth: "10rem" } }}
           {...form.getInputProps("weight")}
         />
@@ -106,21 +118,23 @@ function KeyForm({ onClose, providerId, value }: Omit<KeyDialogProps, "isOpen">)
   );
 }
 
+interface Entered {
+  readonly api_key: string;
+  readonly changed: { readonly label?: string; readonly weight?: number };
+}
+
 function useSaveKey(providerId: string, value: Key | undefined, onDone: () => void, onError: (error: Error) => void) {
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ api_key, label, weight }: KeyValues) => {
-      const text = trimKeyText(api_key);
-      const rest = { label: label.trim(), weight: Number(weight) };
-      return value
+    mutationFn: ({ api_key, changed }: Entered) =>
+      value
         ? call("PATCH /api/keys/{id}", {
             params: { id: value.id },
-            body: { ...rest, ...(text === "" ? {} : { api_key: text }) },
+            body: api_key === "" ? changed : { ...changed, api_key },
           })
-        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...rest, api_key: text } });
-    },
+        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...changed, api_key } }),
     onSuccess: async (key: Key) => {
       await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });
       void client.invalidateQueries({ queryKey: queryKeys.preview(providerId) });
@@ -161,9 +175,4 @@ function faultText(fault: KeyTextFault, t: TFunction): string {
     case "inside":
       return t("keys.apiKeyInside");
   }
-}
-
-function isWeight(value: number | string): boolean {
-  const weight = Number(value);
-  return value !== "" && Number.isInteger(weight) && weight >= 1 && weight <= 100;
 }

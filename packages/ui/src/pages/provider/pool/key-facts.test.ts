@@ -8,7 +8,9 @@ import {
   neverSelectedOf,
   moved,
   nameOf,
+  originOfRest,
   sharesOf,
+  standstillOf,
 } from "./key-facts.ts";
 
 function aKey(parts: Partial<Key> = {}): Key {
@@ -51,6 +53,13 @@ describe("shares", () => {
     expect(keys.map((key) => sharesOf(keys).now(key))).toEqual([undefined, 2 / 3, 1 / 3]);
     expect(sharesOf(keys).whenBack(keys[0]!)).toBe(1 / 2);
   });
+
+  it("count those that come back by themselves for what a key will have when it is back", () => {
+    const [resting, disabled] = [aKey({ status: "cooling_down" }), aKey({ status: "disabled" })];
+    const { whenBack } = sharesOf([resting, disabled]);
+
+    expect([whenBack(resting), whenBack(disabled)]).toEqual([1, 1 / 2]);
+  });
 });
 
 it("finds keys by label and mask, of one status", () => {
@@ -68,15 +77,48 @@ it("knows when the first cooling key is back", () => {
   expect([firstBack([late, soon]), firstBack([aKey()])]).toEqual([soon.cooldown_until, undefined]);
 });
 
-it("takes a key for never selected once there were ten requests, and three for each key", () => {
-  const idle = aKey();
-  const busy = (requests: number): Key => aKey({ stats: { ...idle.stats, requests } });
+describe("a key that was never selected", () => {
+  const idle = aKey({ created_at: "2026-01-31T10:00:00.000Z" });
+  const busy = (requests: number, created_at = idle.created_at): Key =>
+    aKey({ created_at, stats: { ...idle.stats, requests } });
 
-  expect(neverSelectedOf([idle, busy(9)])(idle)).toBe(false);
-  expect(neverSelectedOf([idle, busy(10)])(idle)).toBe(true);
-  const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
-  expect(neverSelectedOf(many)(idle)).toBe(false);
-  expect(neverSelectedOf([...many, busy(6)])(idle)).toBe(true);
+  it("is one without a turn after ten requests, and three for each key", () => {
+    expect(neverSelectedOf([idle, busy(9)], undefined)(idle)).toBe(false);
+    expect(neverSelectedOf([idle, busy(10)], undefined)(idle)).toBe(true);
+    const many = [idle, ...Array.from({ length: 9 }, () => busy(3))];
+    expect(neverSelectedOf(many, undefined)(idle)).toBe(false);
+    expect(neverSelectedOf([...many, busy(6)], undefined)(idle)).toBe(true);
+  });
+
+  it("is none that was just added to a pool that has served for long", () => {
+    const keys = [idle, busy(1_000, "2026-01-30T00:00:00.000Z")];
+
+    expect(neverSelectedOf(keys, undefined)(idle)).toBe(false);
+    expect(neverSelectedOf(keys, "2026-01-31T09:59:59.000Z")(idle)).toBe(false);
+    expect(neverSelectedOf(keys, "2026-01-31T10:00:01.000Z")(idle)).toBe(true);
+  });
+});
+
+it("takes the hour without a model or a permission for no step of the ladder", () => {
+  const rest = (code: "model_unavailable" | "rate_limited", wait: "ladder" | "stated" | "quota") =>
+    originOfRest(aKey({ status: "cooling_down", status_reason: { ...refused, code, wait } }));
+
+  expect(rest("model_unavailable", "ladder")).toBe("fixed");
+  expect([rest("rate_limited", "ladder"), rest("rate_limited", "stated"), rest("rate_limited", "quota")]).toEqual([
+    "ladder",
+    "stated",
+    "quota",
+  ]);
+});
+
+it("tells a pool at its limits from one that stands still for several reasons", () => {
+  const limited = aKey({ status: "cooling_down", status_reason: { ...refused, code: "rate_limited" } });
+  const spent = aKey({ status: "cooling_down", status_reason: { ...refused, code: "quota_exhausted" } });
+  const out = aKey({ status: "disabled", status_reason: refused });
+
+  expect(standstillOf([limited, limited])).toBe("limited");
+  expect(standstillOf([limited, spent])).toBe("cooling");
+  expect(standstillOf([limited, out])).toBe("mixed");
 });
 
 it("puts keys together that one reason disabled, and leaves alone what a person disabled", () => {

@@ -5,6 +5,10 @@ export function nameOf({ label, api_key: masked }: Pick<Key, "label" | "api_key"
   return label === "" ? masked : label;
 }
 
+export function isWeight(weight: number): boolean {
+  return Number.isInteger(weight) && weight >= 1 && weight <= 100;
+}
+
 /** How the turns are shared out. */
 export interface Shares {
   /** 0 to 1 of the turns that are taken now; undefined for a key that takes none. */
@@ -15,12 +19,26 @@ export interface Shares {
 
 /** Shares follow the weights of the keys that are available now. @see contract §4 rule 1 */
 export function sharesOf(keys: readonly Key[]): Shares {
-  const total = keys.reduce((sum, key) => sum + (key.status === "available" ? key.weight : 0), 0);
+  const weightOf = (status: Key["status"]): number =>
+    keys.reduce((sum, key) => sum + (key.status === status ? key.weight : 0), 0);
+  const total = weightOf("available");
+  // Those that rest come back by themselves.
+  const later = total + weightOf("cooling_down");
   return {
     now: (key) => (key.status === "available" ? key.weight / total : undefined),
-    whenBack: ({ weight, status }) => weight / (status === "available" ? total : total + weight),
+    whenBack: ({ weight, status }) =>
+      weight / (status === "available" || status === "cooling_down" ? later : later + weight),
   };
 }
+
+/** Where the length of a key's rest comes from. */
+export function originOfRest({ status_reason: reason }: Pick<Key, "status_reason">): RestOrigin {
+  // Which model or permission a key has changes with no failure more or less: its rest has one length, on no ladder.
+  if (reason?.code === "model_unavailable") return "fixed";
+  return reason?.wait ?? "ladder";
+}
+
+export type RestOrigin = "fixed" | "stated" | "quota" | "ladder";
 
 export type StatusFilter = "all" | Key["status"];
 
@@ -55,11 +73,58 @@ export function firstBack(keys: readonly Key[]): string | undefined {
   return first;
 }
 
-/** Whether a key waits for its first turn although there were requests enough for each key to have had some. */
-export function neverSelectedOf(keys: readonly Key[]): (key: Key) => boolean {
-  const requests = keys.reduce((sum, { stats }) => sum + stats.requests, 0);
-  const isEnough = requests >= Math.max(10, 3 * keys.length);
-  return ({ status, stats }) => isEnough && status === "available" && stats.requests === 0;
+export type Standstill = "limited" | "cooling" | "mixed";
+
+/** Why nobody serves although some come back: all met a limit, all rest, or some are out for other reasons. */
+export function standstillOf(keys: readonly Key[]): Standstill {
+  if (keys.some(({ status }) => status !== "cooling_down")) return "mixed";
+  const isLimited = ({ status_reason: reason }: Key): boolean =>
+    reason?.code === "rate_limited" || reason?.code === "overloaded";
+  return keys.every(isLimited) ? "limited" : "cooling";
+}
+
+/** So many requests give each key of a pool its turn, were they shared out evenly. */
+export function enoughRequests(keys: readonly Key[]): number {
+  return Math.max(10, 3 * keys.length);
+}
+
+/** Whether a key has had no turn yet, in a pool that has had requests enough for all: since when, is to be looked up. */
+export function hasIdleKeys(keys: readonly Key[]): boolean {
+  return sumOfRequests(keys) >= enoughRequests(keys) && keys.some(isIdle);
+}
+
+/**
+ * Whether a key waits for its first turn although there were requests enough since it was added for each to have had some.
+ *
+ * @param enoughSince the moment since when there were enough of them; undefined where it is not known
+ */
+export function neverSelectedOf(keys: readonly Key[], enoughSince: string | undefined): (key: Key) => boolean {
+  if (!hasIdleKeys(keys)) return () => false;
+  const enough = enoughRequests(keys);
+  // Keys that came with it, or after it, have served nothing before.
+  const since = (at: string): number => sumOfRequests(keys.filter(({ created_at }) => created_at >= at));
+  const isEnoughSince = remembered(
+    (at: string) => (enoughSince !== undefined && at < enoughSince) || since(at) >= enough,
+  );
+  return (key) => isIdle(key) && isEnoughSince(key.created_at);
+}
+
+function isIdle({ status, stats }: Key): boolean {
+  return status === "available" && stats.requests === 0;
+}
+
+function sumOfRequests(keys: readonly Key[]): number {
+  return keys.reduce((sum, { stats }) => sum + stats.requests, 0);
+}
+
+/** Keys of one list were often added at one moment. */
+function remembered<Value>(work: (name: string) => Value): (name: string) => Value {
+  const known = new Map<string, Value>();
+  return (name) => {
+    const value = known.has(name) ? (known.get(name) as Value) : work(name);
+    known.set(name, value);
+    return value;
+  };
 }
 
 /** Keys that were disabled for one reason that is not a person's wish, most first. */

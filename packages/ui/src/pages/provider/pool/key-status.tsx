@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Key, Settings, StatusReason } from "../../../api/openapi.ts";
 import { type Format, useFormat } from "../../../format/format.ts";
 import { useTimeLeft } from "../../../parts/use-time-left.ts";
+import { originOfRest } from "./key-facts.ts";
 import { VariableState } from "./variable-state.tsx";
 import classes from "./key-status.module.css";
 
@@ -119,7 +120,7 @@ interface Words {
 
 function sentences(key: Key, reason: Reason, words: Words): readonly string[] {
   const { t, format } = words;
-  if (key.status === "cooling_down") return cooldownSentences(key, reason, words);
+  if (key.status === "cooling_down") return cooldownSentences(key, words);
   const facts = { when: format.dateTime(reason.at), status: String(reason.http_status ?? "–") };
   switch (reason.code) {
     case "authentication_failed":
@@ -139,10 +140,12 @@ function sentences(key: Key, reason: Reason, words: Words): readonly string[] {
   }
 }
 
-function cooldownSentences(key: Key, { wait }: Reason, { t, format, cooldown }: Words): readonly string[] {
+function cooldownSentences(key: Key, { t, format, cooldown }: Words): readonly string[] {
   const { consecutive_failures: count } = key;
-  if (wait === "stated") return [t("keys.waitStated")];
-  if (wait === "quota") return [t("keys.waitQuota")];
+  const origin = originOfRest(key);
+  if (origin === "fixed") return [t("keys.waitFixed")];
+  if (origin === "stated") return [t("keys.waitStated")];
+  if (origin === "quota") return [t("keys.waitQuota")];
   const { base_ms: base, cap_ms: cap } = cooldown;
   const step = t("keys.waitLadder", { count, length: format.duration(Math.min(base * 2 ** (count - 1), cap)) });
   return count < 2 ? [step] : [step, t("keys.cooldownTooLong", { cap: format.duration(cap) })];

@@ -19,6 +19,7 @@ import { nameOf, neverSelectedOf, sharesOf } from "./key-facts.ts";
 import { KeyRow, type RowDeeds } from "./key-row.tsx";
 import classes from "./key-table.module.css";
 import type { KeyTest } from "./key-test.tsx";
+import { useEnoughSince } from "./use-enough-since.ts";
 import type { KeyActions } from "./use-key-actions.ts";
 
 export interface KeyTableProps {
@@ -46,7 +47,8 @@ export function KeyTable(props: KeyTableProps): ReactNode {
   const places = useMemo(() => new Map(keys.map(({ id }, place) => [id, place])), [keys]);
   const shares = useMemo(() => sharesOf(keys), [keys]);
   const ids = useMemo(() => shown.map(({ id }) => id), [shown]);
-  const isNeverSelected = useMemo(() => neverSelectedOf(keys), [keys]);
+  const enoughSince = useEnoughSince(keys[0]?.provider_id ?? "", keys);
+  const isNeverSelected = useMemo(() => neverSelectedOf(keys, enoughSince), [keys, enoughSince]);
   const canMove = shown.length === keys.length && keys.length > 1;
   const chosen = shown.reduce((count, { id }) => count + (selected.has(id) ? 1 : 0), 0);
 

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Key, Provider } from "../../../api/openapi.ts";
 import { useTimeLeft } from "../../../parts/use-time-left.ts";
 import { useNotify } from "../../../parts/notify.ts";
-import { countByStatus, disabledTogether, firstBack } from "./key-facts.ts";
+import { countByStatus, disabledTogether, firstBack, standstillOf } from "./key-facts.ts";
 import { reasonLabel } from "./key-status.tsx";
 import type { KeyActions } from "./use-key-actions.ts";
 
@@ -35,7 +35,7 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   const counts = countByStatus(keys);
   const first = firstBack(keys);
   if (counts.available > 0) return null;
-  if (first !== undefined) return <AllCooling until={first} onAdd={onAdd} />;
+  if (first !== undefined) return <SomeComeBack keys={keys} until={first} onAdd={onAdd} />;
   const isRefused = keys.every(({ status_reason: reason }) => reason?.code === "authentication_failed");
   return (
     <Alert
@@ -49,13 +49,24 @@ function NobodyServes({ keys, onAdd }: Pick<PoolNoticesProps, "keys" | "onAdd">)
   );
 }
 
-function AllCooling({ until, onAdd }: { readonly until: string; readonly onAdd: () => void }): ReactNode {
+interface SomeComeBackProps extends Pick<PoolNoticesProps, "keys" | "onAdd"> {
+  readonly until: string;
+}
+
+function SomeComeBack({ keys, until, onAdd }: SomeComeBackProps): ReactNode {
   const { t } = useTranslation();
   const left = useTimeLeft(until);
+  const standstill = standstillOf(keys);
   return (
-    <Alert color="orange" icon={<IconHourglass />} title={t("keys.allCooling")}>
+    <Alert
+      color="orange"
+      icon={<IconHourglass />}
+      title={standstill === "mixed" ? t("keys.noneServes") : t("keys.allCooling")}
+    >
       <Stack gap="xs" align="flex-start">
-        <span>{t("keys.allCoolingHint", { left })}</span>
+        <span>
+          {standstill === "limited" ? t("keys.allCoolingHint", { left }) : t("keys.noneServesHint", { left })}
+        </span>
         <Button size="compact-sm" variant="default" onClick={onAdd}>
           {t("keys.add")}
         </Button>

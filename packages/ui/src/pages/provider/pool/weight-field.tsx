@@ -1,10 +1,11 @@
-import { NumberInput } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
 import { isApiError } from "../../../api/problem.ts";
-import { nameOf } from "./key-facts.ts";
+import { amountOf } from "../../../parts/amount.ts";
+import { AmountInput } from "../../../parts/amount-input.tsx";
+import { isWeight, nameOf } from "./key-facts.ts";
 
 export interface WeightFieldProps {
   readonly value: Key;
@@ -15,33 +16,37 @@ export interface WeightFieldProps {
 export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
-  const [typed, setTyped] = useState<string | number>();
+  const [typed, setTyped] = useState<string>();
   const [error, setError] = useState<string>();
 
+  // Enter, and leaving the field while its answer is under way, are one wish.
+  const isKeeping = useRef(false);
+
   const keep = async (): Promise<void> => {
-    if (typed === undefined) return;
-    const weight = Number(typed);
-    if (typed === "" || !Number.isInteger(weight) || weight < 1 || weight > 100) {
+    if (typed === undefined || isKeeping.current) return;
+    const weight = amountOf(typed);
+    if (!isWeight(weight)) {
       setError(t("keys.weightRange"));
       return;
     }
+    isKeeping.current = true;
     try {
       if (weight !== key.weight) await onChange(weight);
       setTyped(undefined);
       setError(undefined);
     } catch (failure) {
       setError(isApiError(failure) ? (failure.fields["weight"] ?? errorText(failure)) : errorText(failure));
+    } finally {
+      isKeeping.current = false;
     }
   };
 
   return (
-    <NumberInput
+    <AmountInput
       size="xs"
-      w={72}
+      w={64}
       aria-label={t("keys.weightNamed", { name: nameOf(key) })}
-      min={1}
-      max={100}
-      clampBehavior="none"
+      inputMode="numeric"
       value={typed ?? key.weight}
       error={error}
       onChange={(entered) => setTyped(entered)}
