@@ -98,6 +98,6 @@ It may be cut off at any instant: the data directory then belongs to the old key
   example(rotate, [
     ["keywheel rotate-master-key", "a new master.key"],
     ["keywheel rotate-master-key --keep-old old.key", "and keep the old one for older backups"],
-    ["KEYWHEEL_NEW_MASTER_KEY=$(openssl rand -base64 32) keywheel rotate-master-key", "one that you keep elsewhere"],
+    ["KEYWHEEL_NEW_MASTER_KEY=$(cat new.key) keywheel rotate-master-key", "one of your own; keep it"],
   ]);
 }
