@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { runGateway } from "@keywheel/testkit";
@@ -8,8 +8,8 @@ import { poolOf } from "../pooled-provider.ts";
 import { aHome, type CommandOutcome, runCommand } from "./run-command.ts";
 
 function keywheelOn(dataDir: string, env: Readonly<Record<string, string>> = {}) {
-  return (words: string, input?: string): Promise<CommandOutcome> => {
-    const options = { home: dataDir, env: { KEYWHEEL_DATA_DIR: dataDir, ...env } };
+  return (words: string, input?: string, home = dataDir): Promise<CommandOutcome> => {
+    const options = { home, env: { KEYWHEEL_DATA_DIR: dataDir, ...env } };
     return runCommand(words.split(" "), input === undefined ? options : { ...options, input });
   };
 }
@@ -152,6 +152,96 @@ describe("keywheel backup", () => {
     expect(readCopy(file)[1]).toBe("ok");
     const modes = readdirSync(gateway.dataDir).map((name) => statSync(join(gateway.dataDir, name)).mode & 0o777);
     expect(new Set(modes)).toEqual(new Set([0o600]));
+  });
+});
+
+describe("keywheel export and import", () => {
+  it("move a pool to a gateway that runs, with a passphrase from a file", async () => {
+    await using source = await runGateway();
+    await using pool = await poolOf(source, { weights: [3, 1] });
+    await using target = await runGateway();
+    using place = aHome();
+    const [file, secret] = [join(place.home, "gateway.json"), join(place.home, "passphrase")];
+    writeFileSync(secret, "a long and quiet passphrase\n");
+    const [out, into] = [keywheelOn(source.dataDir), keywheelOn(target.dataDir)];
+
+    const written = await out(`export ${file} --passphrase-file ${secret}`);
+    expect([written.code, written.stdout]).toEqual([0, `Exported 1 provider and 2 keys to ${file}.\n`]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const refused = await out(`export ${file}`);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("--force")]);
+
+    const unasked = await into(`import ${file}`);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--passphrase-file")]);
+    const wrong = await keywheelOn(target.dataDir, { KEYWHEEL_PASSPHRASE: "not the right one" })(`import ${file}`);
+    expect([wrong.code, wrong.stderr]).toEqual([1, "The passphrase is wrong.\nNothing was imported.\n"]);
+    const dry = await into(`import ${file} --passphrase-file ${secret} --dry-run`);
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining("1 provider and 2 keys would be added.")]);
+    expect(await target.api("GET", "/providers")).toEqual({ data: [] });
+
+    const { code, stdout } = await into(`import ${file} --passphrase-file ${secret}`);
+    expect([code, stdout]).toEqual([0, "Added 1 provider and 2 keys.\n"]);
+    const { slug } = pool.record;
+    expect((await target.keys({ id: slug })).map(({ weight }) => weight)).toEqual([3, 1]);
+    const answer = await fetch(`${target.baseUrlOf({ slug })}/models`);
+    expect(answer.status).toBe(200);
+    expect(pool.values).toContain(pool.provider.requests.at(-1)?.key);
+
+    const again = await into(`import ${file} --passphrase-file ${secret} --json`);
+    expect(JSON.parse(again.stdout)).toMatchObject({ applied: true, keys: { added: 0, unchanged: 2 } });
+    const said = [written, refused, unasked, wrong, dry, again].map(({ stdout, stderr }) => stdout + stderr).join();
+    for (const text of [said, readFileSync(file, "utf8"), source.logs(), target.logs()]) {
+      for (const value of [...pool.values, "a long and quiet passphrase"]) expect(text).not.toContain(value);
+    }
+  });
+
+  it.each([
+    ["", "it is not valid JSON"],
+    ['{"format": "keywheel-export", "version": 1, "provid', "it is not valid JSON"],
+    ['{"providers": []}', "is no export of Keywheel"],
+    ['{"format": "keywheel-export", "version": 9}', "was made by a newer version of Keywheel"],
+    ['{"format": "keywheel-export", "version": 1}', "`document.providers` is missing"],
+  ])("refuse what is no whole export: %s", async (text, sentence) => {
+    using place = aHome();
+
+    const { code, stderr } = await keywheelOn(join(place.home, "data"))("import -", text, place.home);
+
+    expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  });
+
+  it("work while no gateway runs, and say what stays behind without a passphrase", async () => {
+    using one = aHome();
+    using other = aHome();
+    const keywheel = keywheelOn(join(one.home, "data"));
+    const elsewhere = keywheelOn(join(other.home, "data"));
+    const value = "sk-proj-Q7xWm2Lr9TzKp4Vb";
+    await keywheel("provider add openai", "", one.home);
+    await keywheel("key add openai - --label main", value, one.home);
+    await keywheel("key add openai $OPENAI_KEY_1 --weight 2", "", one.home);
+
+    const printed = await keywheel("export", "", one.home);
+    expect(printed.code).toBe(0);
+    expect(printed.stderr).toContain("The value of 1 key is not in it: --with-secrets takes them along");
+    expect(printed.stdout).not.toContain(value);
+    const taken = await elsewhere("import -", printed.stdout, other.home);
+
+    expect(taken.code).toBe(0);
+    expect(taken.stdout).toBe(
+      [
+        "Added 1 provider and 1 key.",
+        '  missing  openai: key sk-…p4Vb "main"  Its value is not in the file',
+        "The value of 1 key is missing: add them with `keywheel key add`, or export with --with-secrets.",
+        "",
+      ].join("\n"),
+    );
+    await elsewhere("provider set openai --name Other", "", other.home);
+    const conflict = await elsewhere("import -", printed.stdout, other.home);
+    expect([conflict.code, conflict.stdout]).toEqual([
+      1,
+      expect.stringContaining("conflict  provider openai  It is here with another name"),
+    ]);
+    expect(conflict.stderr).toContain("Nothing was imported: 1 entry differs from what is here.");
+    expect((await elsewhere("import - --keep", printed.stdout, other.home)).code).toBe(0);
   });
 });
 

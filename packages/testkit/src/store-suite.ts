@@ -184,6 +184,24 @@ function describeProviders(current: Current, reopen: Reopen): void {
       expect(revealed(providers)).toEqual(revealed([first, second]));
     });
 
+    it("come with keys, all or none", async () => {
+      const mine = aProviderRecord({ id: "prv_2", slug: "mine" });
+      const key = aKeyRecord({ id: "key_2", providerId: "prv_2" });
+      await current().insertProvider(aProviderRecord());
+
+      await expect(
+        current().insertProvidersAndKeys([mine, aProviderRecord({ id: "prv_3", slug: "openai" })], [key]),
+      ).rejects.toMatchObject({ code: "conflict" });
+      expect((await current().load()).providers.map(({ id }) => id)).toEqual(["prv_1"]);
+      await current().insertProvidersAndKeys([mine], [aKeyRecord(), key]);
+
+      const { providers, keys } = await current().load();
+      expect([providers, keys].map((records) => records.map(({ id }) => id))).toEqual([
+        ["prv_1", "prv_2"],
+        ["key_1", "key_2"],
+      ]);
+    });
+
     it("refuses a slug that is taken", async () => {
       await current().insertProvider(aProviderRecord());
 

@@ -9,6 +9,7 @@ import { providerPresets, type ProviderPreset } from "./presets.ts";
 import { ProviderBook } from "./provider-book.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
 import { TokenBook } from "./token-book.ts";
+import { TransferBook } from "./transfer-book.ts";
 
 /** A provider as requests need it: everything resolved, nothing to be looked up in a database. */
 export interface ProviderRuntime {
@@ -51,6 +52,7 @@ export class Catalog implements CatalogView {
   readonly providers: ProviderBook;
   readonly keys: KeyBook;
   readonly tokens: TokenBook;
+  readonly transfer: TransferBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
   #requiresToken = false;
@@ -73,6 +75,7 @@ export class Catalog implements CatalogView {
     this.providers = new ProviderBook(this.#core);
     this.keys = new KeyBook(this.#core);
     this.tokens = new TokenBook(this.#core, deps.stored.tokens);
+    this.transfer = new TransferBook(this.#core, this.providers);
   }
 
   bySlug(slug: string): ProviderRuntime | undefined {

@@ -7,7 +7,7 @@ import {
   type Secret,
   type SharedState,
 } from "@keywheel/pool";
-import type { ProviderRecord, Store, StoredState } from "../store/store.ts";
+import type { KeyRecord, ProviderRecord, Store, StoredState } from "../store/store.ts";
 import type { EnvironmentReader } from "./environment.ts";
 import type { CatalogEvent } from "./events.ts";
 import { createIdSource, type IdPrefix, type RandomBytes, randomText } from "./ids.ts";
@@ -148,6 +148,19 @@ export class CatalogCore {
   async configure(entry: ProviderEntry): Promise<void> {
     this.deps.learnSecrets?.(entry.secrets());
     await entry.pool.configure(entry.keyEntries(), policyOf(entry.settings));
+  }
+
+  /** Makes stored keys known, to the pool as well. */
+  async takeUpKeys(entry: ProviderEntry, records: readonly KeyRecord[]): Promise<void> {
+    // A person who has just set a variable expects the key that refers to it to be there at once.
+    if (records.some(({ secret }) => secret.kind === "reference")) this.deps.environment.check();
+    for (const record of records) {
+      entry.add(record);
+      this.own(record.id, entry);
+    }
+    await this.configure(entry);
+    const keyIds = records.map(({ id }) => id);
+    this.tell({ type: "key-created", providerId: entry.record.id, keyIds, at: this.now() });
   }
 
   tell(event: CatalogEvent): void {

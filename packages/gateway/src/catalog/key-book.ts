@@ -4,7 +4,7 @@ import type { KeyRecord, KeySecret } from "../store/store.ts";
 import { type CatalogCore, conflict, refusal, refuseIfAny } from "./core.ts";
 import { maxImportLines, parseImportText } from "./import-text.ts";
 import { type ImportOutcome, nameOf, showImported, sift } from "./key-import.ts";
-import { newSecretOf, planChange, type PlannedChange, problemsOfReadOnly, secretOf, switchedOff } from "./key-plan.ts";
+import { newKeyRecord, newSecretOf, planChange, type PlannedChange, problemsOfReadOnly, secretOf } from "./key-plan.ts";
 import type { KeyCell, KeyView, ProviderEntry } from "./provider-entry.ts";
 
 export type BulkAction = "enable" | "disable" | "delete" | "reset";
@@ -49,7 +49,7 @@ export class KeyBook {
       const { label = "", weight = 1, enabled = true, order = 0 } = body;
       const record = this.#newRecord(entry, secret, { label, weight, enabled, order });
       await core.write((store) => store.insertKeys([record]));
-      await this.#takeUp(entry, [record]);
+      await core.takeUpKeys(entry, [record]);
       return this.get(record.id);
     });
   }
@@ -76,7 +76,7 @@ export class KeyBook {
         this.#newRecord(entry, secret, { label, weight, enabled: true, order: 0 }),
       );
       await core.write((store) => store.insertKeys(records));
-      await this.#takeUp(entry, records);
+      await core.takeUpKeys(entry, records);
       const added = new Set(records.map(({ id }) => id));
       const views = await this.#viewsOf(entry);
       return { added: views.filter(({ record }) => added.has(record.id)), understood, skipped };
@@ -242,35 +242,13 @@ export class KeyBook {
     core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: ids, at: core.now() });
   }
 
-  async #takeUp(entry: ProviderEntry, records: readonly KeyRecord[]): Promise<void> {
-    const core = this.#core;
-    // A person who has just set a variable expects the key that refers to it to be there at once.
-    if (records.some(({ secret }) => secret.kind === "reference")) core.deps.environment.check();
-    for (const record of records) {
-      entry.add(record);
-      core.own(record.id, entry);
-    }
-    await core.configure(entry);
-    const keyIds = records.map(({ id }) => id);
-    core.tell({ type: "key-created", providerId: entry.record.id, keyIds, at: core.now() });
-  }
-
   #newRecord(
     entry: ProviderEntry,
     secret: KeySecret,
     fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order">,
   ): KeyRecord {
-    const at = this.#core.now();
-    const base = {
-      id: this.#core.newId("key"),
-      providerId: entry.record.id,
-      secret,
-      secretVersion: 1,
-      disabledReason: null,
-      createdAt: at,
-      updatedAt: at,
-    };
-    return { ...base, ...fields, ...(fields.enabled ? {} : switchedOff(at)) };
+    const core = this.#core;
+    return newKeyRecord({ id: core.newId("key"), providerId: entry.record.id, secret, fields, at: core.now() });
   }
 
   #checkFree(entry: ProviderEntry, secret: KeySecret, own: string | undefined): void {

@@ -42,6 +42,19 @@ type Switch = Pick<KeyRecord, "enabled" | "disabledReason">;
 
 const switchedOn: Switch = { enabled: true, disabledReason: null };
 
+/** A key as it begins. */
+export function newKeyRecord(parts: {
+  readonly id: string;
+  readonly providerId: string;
+  readonly secret: KeySecret;
+  readonly fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order">;
+  readonly at: number;
+}): KeyRecord {
+  const { id, providerId, secret, fields, at } = parts;
+  const base = { id, providerId, secret, secretVersion: 1, disabledReason: null, createdAt: at, updatedAt: at };
+  return { ...base, ...fields, ...(fields.enabled ? {} : switchedOff(at)) };
+}
+
 /** What a person's switch leaves behind: its reason holds since when, which later changes do not move. */
 export function switchedOff(at: number): Switch {
   return {

@@ -36,7 +36,7 @@ export class ProviderBook {
   add(body: ProviderCreate): Promise<ProviderEntry> {
     const core = this.#core;
     return core.alone(async () => {
-      const record = this.#recordOf(body);
+      const record = this.recordOf(body);
       await core.write((store) => store.insertProvider(record));
       const entry = core.take(record);
       await core.configure(entry);
@@ -74,7 +74,13 @@ export class ProviderBook {
     });
   }
 
-  #recordOf(body: ProviderCreate): ProviderRecord {
+  /**
+   * The record that a body makes; nothing is changed.
+   *
+   * @param slugIsTaken whether it is only to be compared with the provider of that slug
+   * @throws KeywheelError validation_failed, conflict
+   */
+  recordOf(body: ProviderCreate, { slugIsTaken = false }: { readonly slugIsTaken?: boolean } = {}): ProviderRecord {
     const problems: FieldError[] = [];
     const named = body.preset ? presetBySlug(body.preset) : undefined;
     const assumed = named ?? (body.kind ? presetOfKind(body.kind) : undefined);
@@ -89,7 +95,7 @@ export class ProviderBook {
     const name = body.name ?? named?.name ?? (body.slug === undefined ? found?.name : body.slug) ?? hostOf(baseUrl);
     const slug =
       body.slug === undefined ? this.#slugFrom([body.name ?? "", preset?.slug ?? "", hostOf(baseUrl)]) : body.slug;
-    this.#checkSlug(slug, undefined);
+    this.#checkSlug(slug, slugIsTaken ? slug : undefined);
     const at = this.#core.now();
     return {
       id: this.#core.newId("prv"),

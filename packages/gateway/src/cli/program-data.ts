@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { RotationFlags } from "./commands/rotate-master-key.ts";
-import { type Actions, example, onDataDir } from "./program-parts.ts";
+import type { ExportFlags, ImportFlags } from "./commands/transfer.ts";
+import { type Actions, example, managing, onDataDir } from "./program-parts.ts";
 import type { Flags } from "./settings.ts";
 
 /** Commands for the data as a whole. */
 export function addDataCommands(program: Command, actions: Actions): void {
   addBackup(program, actions);
+  addTransfer(program, actions);
   addRotation(program, actions);
 }
 
@@ -31,6 +33,50 @@ as keywheel.db and the master key of that time as master.key, and start the gate
   ]);
 }
 
+function addTransfer(program: Command, actions: Actions): void {
+  const take = managing(
+    program.command("export [file]").description("write providers, keys and settings to a JSON file, or print them"),
+  )
+    .option("--with-secrets", "with the values of the keys, encrypted with a passphrase that is asked for")
+    .option("--passphrase-file <file>", "with them, the passphrase in this file (KEYWHEEL_PASSPHRASE)")
+    .option("--force", "replace the file if it is there")
+    .action((file: string | undefined, flags: Flags & ExportFlags) =>
+      actions.manage(flags, async (context) =>
+        (await import("./commands/transfer.ts")).exportAll(context, file, flags),
+      ),
+    );
+  take.addHelpText(
+    "after",
+    `
+Without a passphrase keys are masked; references such as $OPENAI_KEY_1 are taken as they stand. Usage, requests, sessions and
+gateway tokens are not in it: a backup has them (keywheel backup).`,
+  );
+  example(take, [
+    ["keywheel export gateway.json --with-secrets", "to move to another machine; asks for a passphrase"],
+    ["keywheel export gateway.json", "to read, compare or keep the settings"],
+    ["keywheel export --passphrase-file secret.txt > gateway.json", "in a script"],
+  ]);
+
+  const bring = managing(
+    program.command("import <file>").description("add what was exported, all or nothing; - is the standard input"),
+  )
+    .option("--dry-run", "say what would happen, and change nothing")
+    .option("--keep", "leave what is here with other settings as it is, and import the rest")
+    .option("--passphrase-file <file>", "the passphrase of the file (KEYWHEEL_PASSPHRASE); else it is asked for")
+    .option("--without-secrets", "leave out the keys that are encrypted")
+    .action((file: string, flags: Flags & ImportFlags) =>
+      actions.manage(
+        flags,
+        async (context) => (await import("./commands/transfer.ts")).importAll(context, file, flags),
+        { creates: true },
+      ),
+    );
+  example(bring, [
+    ["keywheel import gateway.json --dry-run", "what is new, what differs, what is missing"],
+    ["keywheel import gateway.json", "add it"],
+  ]);
+}
+
 function addRotation(program: Command, actions: Actions): void {
   const rotate = onDataDir(
     program
@@ -52,6 +98,6 @@ It may be cut off at any instant: the data directory then belongs to the old key
   example(rotate, [
     ["keywheel rotate-master-key", "a new master.key"],
     ["keywheel rotate-master-key --keep-old old.key", "and keep the old one for older backups"],
-    ["KEYWHEEL_NEW_MASTER_KEY=$(openssl rand -base64 32) keywheel rotate-master-key", "one that you keep elsewhere"],
+    ["KEYWHEEL_NEW_MASTER_KEY=$(cat new.key) keywheel rotate-master-key", "one of your own; keep it"],
   ]);
 }

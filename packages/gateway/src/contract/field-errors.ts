@@ -74,7 +74,7 @@ function withArticle(expected: string): string {
   return expected === "object" ? "an object" : `a ${expected}`;
 }
 
-const mayHoldSecrets = new Set(["api_key", "token", "text", "code"]);
+const mayHoldSecrets = new Set(["api_key", "token", "text", "code", "passphrase", "masked"]);
 
 function describe(value: unknown, path: string): string {
   if (Array.isArray(value)) return "a list";

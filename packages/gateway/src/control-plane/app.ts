@@ -27,6 +27,7 @@ import { addSessionRoutes } from "./routes/sessions.ts";
 import { addSignInRoutes } from "./routes/sign-in.ts";
 import { addStatusRoutes } from "./routes/status.ts";
 import { addTokenRoutes } from "./routes/tokens.ts";
+import { addTransferRoutes } from "./routes/transfer.ts";
 import { addUsageRoutes } from "./routes/usage.ts";
 import { signedIn } from "./signed-in.ts";
 
@@ -134,6 +135,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addRequestRoutes(app, deps);
   addUsageRoutes(app, deps);
   addNoticeRoutes(app, deps);
+  addTransferRoutes(app, deps);
   addEventRoutes(app, deps);
   addDocument(app, deps.info.version);
   addPageRoutes(app, deps);
@@ -186,4 +188,4 @@ const limitAny = bodyLimit({ maxSize: bodyBytes, onError: refuseBody });
 const limitImport = bodyLimit({ maxSize: importBodyBytes, onError: refuseBody });
 
 const limitBody: MiddlewareHandler<ControlEnv> = (c, next) =>
-  (c.req.path.endsWith("/keys/import") ? limitImport : limitAny)(c, next);
+  (c.req.path.endsWith("/import") ? limitImport : limitAny)(c, next);

@@ -31,6 +31,7 @@ function asKeywheelError(thrown: unknown): KeywheelError {
 const what: Readonly<Record<number, string>> = {
   400: "The body is not valid JSON",
   401: "No admin token, or a wrong one",
+  403: "Not with a browser's cookie",
   404: "There is no such thing",
   409: "It conflicts with what is stored",
   413: "The body is too large",

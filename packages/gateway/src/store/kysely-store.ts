@@ -147,6 +147,17 @@ export class KyselyStore implements port.OpenedStore {
     await this.#write((trx) => keys.insertKeys(trx, this.#secrets, records));
   }
 
+  async insertProvidersAndKeys(
+    added: readonly port.ProviderRecord[],
+    records: readonly port.KeyRecord[],
+  ): Promise<void> {
+    await this.#refuseUnsealable([...added.map(({ apiKey }) => apiKey), ...records.map(({ secret }) => secret)]);
+    await this.#write(async (trx) => {
+      for (const provider of added) await providers.insertProvider(trx, this.#secrets, provider);
+      await keys.insertKeys(trx, this.#secrets, records);
+    });
+  }
+
   async updateKeys(patches: readonly keys.IdentifiedPatch[]): Promise<void> {
     await this.#refuseUnsealable(patches.map(({ patch }) => patch.secret));
     const update = (trx: Transaction<Database>): Promise<void> => keys.updateKeys(trx, this.#secrets, patches);

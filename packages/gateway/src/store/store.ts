@@ -263,6 +263,8 @@ export interface Store {
    * @throws KeywheelError conflict with `details` naming the values held already by index (`keys.3`)
    */
   insertKeys(keys: readonly KeyRecord[]): Promise<void>;
+  /** Providers, and keys of these or of others, all or none. @throws KeywheelError conflict */
+  insertProvidersAndKeys(providers: readonly ProviderRecord[], keys: readonly KeyRecord[]): Promise<void>;
   /** All or none, any number. A new value removes the key's stored healths: they were learnt with the old one. */
   updateKeys(patches: readonly { readonly id: string; readonly patch: KeyPatch }[]): Promise<void>;
   /** Any number, with their healths and sessions, the sessions before in parts. Unknown ones are no error. */

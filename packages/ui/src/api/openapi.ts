@@ -729,6 +729,128 @@ export type Notice = {
   resolved_at: string | null;
 };
 
+export type ExportDocument = {
+  format: "keywheel-export";
+  version: 1;
+  exported_at: string;
+  providers: ExportedProvider[];
+  secrets: SealedValues;
+};
+
+export type ExportedProvider = {
+  slug: string;
+  name: string;
+  kind: "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
+  preset:
+    | "openai"
+    | "anthropic"
+    | "gemini"
+    | "azure"
+    | "openrouter"
+    | "deepseek"
+    | "mistral"
+    | "groq"
+    | "xai"
+    | "together"
+    | "fireworks"
+    | "moonshot"
+    | "zhipu"
+    | "dashscope"
+    | "siliconflow"
+    | "cohere"
+    | "perplexity"
+    | "nvidia"
+    | "cerebras"
+    | "ollama"
+    | "lmstudio"
+    | "vllm"
+    | null;
+  base_url: string;
+  enabled: boolean;
+  settings: SettingsPatch;
+  api_key: ExportedSecret;
+  /** In wheel order. */
+  keys: ExportedKey[];
+};
+
+/** `$NAME` as it stands. A value is `{masked}`, and with a passphrase `{masked, secret}`, its place among the sealed values. A document of one's own may hold the key itself. */
+export type ExportedSecret =
+  | string
+  | {
+      masked: string;
+      secret?: number;
+    }
+  | null;
+
+export type ExportedKey = {
+  api_key: ExportedSecret;
+  label: string;
+  weight: number;
+  enabled: boolean;
+  order: number;
+};
+
+/** null without a passphrase. */
+export type SealedValues = {
+  kdf: {
+    name: "scrypt";
+    n: number;
+    r: number;
+    p: number;
+    salt: string;
+  };
+  cipher: "aes-256-gcm";
+  /** Tells a wrong passphrase from a damaged document. */
+  check: string;
+  nonce: string;
+  /** The values as a JSON list, encrypted; the tag is at the end. The rest of the document is the additional data. */
+  sealed: string;
+} | null;
+
+export type Export = {
+  /** Encrypts the values of the keys; left out, they are masked. Only with the admin token. */
+  passphrase?: string;
+};
+
+export type ImportReport = {
+  /** False in a dry run. */
+  applied: boolean;
+  providers: {
+    added: number;
+    unchanged: number;
+    conflicts: number;
+    missing: number;
+  };
+  keys: {
+    added: number;
+    unchanged: number;
+    conflicts: number;
+    missing: number;
+  };
+  /** Everything but what is unchanged. */
+  entries: {
+    outcome: "added" | "conflict" | "missing";
+    /** Its slug. */
+    provider: string;
+    /** null: the provider itself. Masked, or a reference. */
+    key: {
+      api_key: string;
+      label: string;
+    } | null;
+    reason: string | null;
+  }[];
+};
+
+export type Import = {
+  document: ExportDocument;
+  /** Left out, the encrypted values count as missing. */
+  passphrase?: string;
+  /** Answers what would happen, and changes nothing. */
+  dry_run?: boolean;
+  /** `stop` (default): nothing is imported. `keep`: what is here stays, the rest is imported. */
+  on_conflict?: "stop" | "keep";
+};
+
 /** Fields beyond these depend on `type`. */
 export type RecentEvent = Event & {
   /** Of the key, now; null without one, or when it is gone. */
@@ -1032,6 +1154,20 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Providers, keys and settings as a document */
+  "POST /api/export": {
+    params: undefined;
+    query: undefined;
+    body: Export;
+    answer: ExportDocument;
+  };
+  /** Take in a document that was exported */
+  "POST /api/import": {
+    params: undefined;
+    query: undefined;
+    body: Import;
+    answer: ImportReport;
   };
   /** What happened lately, newest first */
   "GET /api/recent-events": {

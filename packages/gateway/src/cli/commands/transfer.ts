@@ -1,0 +1,183 @@
+import { chmodSync, existsSync, writeFileSync, renameSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { ExportDocument, ImportReport } from "../../contract/transfer.ts";
+import { Refusal } from "../client/api-client.ts";
+import { finish } from "../client/explain.ts";
+import { failed } from "../exit.ts";
+import { readInput } from "../prompt.ts";
+import { type Context, printJson, say } from "./context.ts";
+import { askNewPassphrase, askPassphrase, givenPassphrase, type PassphraseFlags } from "./passphrase.ts";
+import { counted } from "./words.ts";
+
+export interface ExportFlags extends PassphraseFlags {
+  readonly withSecrets?: boolean;
+  readonly force?: boolean;
+}
+
+export interface ImportFlags extends PassphraseFlags {
+  readonly withoutSecrets?: boolean;
+  readonly keep?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export async function exportAll(context: Context, file: string | undefined, flags: ExportFlags): Promise<void> {
+  const { terminal, client } = context;
+  const target = file === "-" ? undefined : file;
+  if (target !== undefined && flags.force !== true && existsSync(target)) throw taken(target);
+  const given = await givenPassphrase(terminal, flags);
+  const passphrase = given ?? (flags.withSecrets === true ? await askNewPassphrase(terminal) : undefined);
+  const body = passphrase === undefined ? {} : { passphrase };
+  const document = await client.call<ExportDocument>("POST", "/export", body).catch(inWords("Nothing was exported."));
+
+  const keys = document.providers.flatMap((provider) => [
+    ...(provider.api_key === null ? [] : [provider.api_key]),
+    ...provider.keys.map((key) => key.api_key),
+  ]);
+  const omitted = keys.filter((key) => typeof key !== "string" && key.secret === undefined).length;
+  const text = `${JSON.stringify(document, undefined, 2)}\n`;
+  if (target === undefined) terminal.out(text);
+  else writePrivately(target, text, flags.force === true);
+
+  if (target !== undefined && context.json) {
+    const counts = { providers: document.providers.length, keys: keys.length, omitted };
+    return printJson(context, JSON.stringify({ file: target, ...counts }));
+  }
+  const tell = target === undefined ? terminal.err : terminal.out;
+  tell(
+    `Exported ${counted(document.providers.length, "provider")} and ${counted(keys.length, "key")}${target === undefined ? "" : ` to ${target}`}.\n`,
+  );
+  if (omitted > 0) {
+    const one = omitted === 1;
+    terminal.err(
+      `The ${one ? "value" : "values"} of ${counted(omitted, "key")} ${one ? "is" : "are"} not in it: ${
+        passphrase === undefined
+          ? "--with-secrets takes them along, encrypted with a passphrase"
+          : "they cannot be read"
+      }.\n`,
+    );
+  }
+  if (passphrase !== undefined) terminal.err("Keep the passphrase: without it the keys in the file cannot be read.\n");
+}
+
+export async function importAll(context: Context, file: string, flags: ImportFlags): Promise<void> {
+  const { client } = context;
+  const document = parse(file === "-" ? await readInput(context.terminal) : await read(file), file);
+  const passphrase = await passphraseFor(context, document, flags);
+  const body = { document, ...(passphrase === undefined ? {} : { passphrase }) };
+
+  // Looked at first: a refusal would name fields, this names providers and keys.
+  const planned = await client
+    .call<ImportReport>("POST", "/import", { ...body, dry_run: true })
+    .catch(inWords("Nothing was imported."));
+  const conflicts = planned.providers.conflicts + planned.keys.conflicts;
+  const isStopped = conflicts > 0 && flags.keep !== true;
+  if (flags.dryRun === true || isStopped) {
+    show(context, planned, isStopped && flags.dryRun !== true ? "stopped" : "dry");
+    if (!isStopped) return;
+    throw failed(
+      `${flags.dryRun === true ? "Nothing would be" : "Nothing was"} imported: ${counted(conflicts, "entry differs", "entries differ")} from what is here. Change them, or say --keep to leave them as they are here and import the rest.`,
+    );
+  }
+  const done = await client
+    .call<ImportReport>("POST", "/import", { ...body, on_conflict: flags.keep === true ? "keep" : "stop" })
+    .catch(inWords("Nothing was imported."));
+  show(context, done, "done");
+}
+
+function show(context: Context, report: ImportReport, state: "done" | "dry" | "stopped"): void {
+  if (context.json) return printJson(context, JSON.stringify(report));
+  const { providers, keys, entries } = report;
+  if (state !== "stopped") {
+    const added = `${counted(providers.added, "provider")} and ${counted(keys.added, "key")}`;
+    say(context, state === "dry" ? `${added} would be added.` : `Added ${added}.`);
+    const same = providers.unchanged + keys.unchanged;
+    if (same > 0) say(context, `${counted(same, "entry is", "entries are")} here already, unchanged.`);
+  }
+  const shown = entries.filter(({ outcome }) => outcome !== "added" || state === "dry");
+  for (const { outcome, provider, key, reason } of shown) {
+    const label = key === null || key.label === "" ? "" : ` "${key.label}"`;
+    const name = key === null ? `provider ${provider}` : `${provider}: key ${key.api_key}${label}`;
+    say(context, `  ${outcome === "added" ? "new" : outcome}  ${name}${reason === null ? "" : `  ${reason}`}`);
+  }
+  const missing = providers.missing + keys.missing;
+  if (missing > 0) {
+    say(
+      context,
+      `The ${missing === 1 ? "value" : "values"} of ${counted(missing, "key")} ${missing === 1 ? "is" : "are"} missing: add them with \`keywheel key add\`, or export with --with-secrets.`,
+    );
+  }
+}
+
+async function passphraseFor(
+  { terminal }: Context,
+  document: Readonly<Record<string, unknown>>,
+  flags: ImportFlags,
+): Promise<string | undefined> {
+  const isSealed = typeof document["secrets"] === "object" && document["secrets"] !== null;
+  if (!isSealed || flags.withoutSecrets === true) return undefined;
+  const whatFor = "The keys in this file are encrypted with a passphrase; --without-secrets leaves them out.";
+  return (await givenPassphrase(terminal, flags)) ?? (await askPassphrase(terminal, whatFor));
+}
+
+/** @throws CommandError (1) for what is no export, or one of a newer version */
+function parse(text: string, file: string): Readonly<Record<string, unknown>> {
+  const name = file === "-" ? "What came on the standard input" : file;
+  const document = parseObject(text, name);
+  if (document["format"] !== "keywheel-export") throw failed(`${name} is no export of Keywheel.`);
+  if (document["version"] !== 1) {
+    throw failed(`${name} was made by a newer version of Keywheel. Import it with that version.`);
+  }
+  return document;
+}
+
+function parseObject(text: string, name: string): Readonly<Record<string, unknown>> {
+  try {
+    // Some editors put a byte order mark in front.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (error) {
+    throw failed(`${name} is damaged, or no export of Keywheel: it is not valid JSON.`, error);
+  }
+  throw failed(`${name} is no export of Keywheel.`);
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw failed(`The file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`, error);
+  }
+}
+
+/** Fields of the document are no flags: what is said of them stands for itself. */
+function inWords(outcome: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof Refusal) || error.errors.length === 0) throw error;
+    const sentences = error.errors.slice(0, 20).map(({ path, message }) => {
+      const isNamed = path === "passphrase" || message.includes(path) || !/^Expected|missing/.test(message);
+      return finish(isNamed ? message : `${path}: ${message}`);
+    });
+    const rest = error.errors.length - sentences.length;
+    throw failed([...sentences, ...(rest > 0 ? [`And ${rest} more.`] : []), outcome].join("\n"), error);
+  };
+}
+
+function writePrivately(file: string, text: string, replaces: boolean): void {
+  const draft = `${file}.${process.pid}.new`;
+  try {
+    if (!replaces) return writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
+    chmodSync(draft, 0o600);
+    renameSync(draft, file);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST") throw taken(file);
+    throw failed(`The file ${file} cannot be written: ${String(code ?? error)}.`, error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function taken(file: string): Error {
+  return failed(`The file ${file} is there already. Name another one, or say --force to replace it.`);
+}
