@@ -249,3 +249,15 @@ it.each([
 
   await expectAccessible(session.page);
 });
+
+it("tells on a narrow page, too, whose key served", async () => {
+  await using pool = await poolOf(gateway, { weights: [1] });
+  await pool.turns(1);
+  const look = { width: 390 } as const;
+  await using session = await openSignedIn(browser, gateway, `/activity?provider=${pool.record.slug}`, look);
+  const served = session.page.getByRole("row").filter({ hasText: "200" }).locator("[aria-hidden]", { hasText: /^A$/ });
+
+  await served.waitFor();
+
+  expect(await served.isVisible()).toBe(true);
+});

@@ -235,3 +235,21 @@ it.each([
 
   await expectAccessible(session.page);
 });
+
+it("keeps the parts of a provider in one line on a narrow page, and its snippets free of the button", async () => {
+  await gateway.addProvider({ slug: "narrow", baseUrl: "https://narrow.example/v1" });
+  const look = { width: 390 } as const;
+  await using session = await openSignedIn(browser, gateway, "/settings/providers/narrow?part=connect", look);
+  const { page } = session;
+  const parts = page.getByRole("tablist", { name: "Parts of this provider" }).getByRole("tab");
+  await page
+    .getByRole("button", { name: /^Copy: / })
+    .nth(1)
+    .waitFor();
+
+  const boxes = await Promise.all((await parts.all()).map((part) => part.boundingBox()));
+  const tops = boxes.map((box) => box?.y);
+
+  expect(new Set(tops).size).toBe(1);
+  await expectAccessible(page);
+});

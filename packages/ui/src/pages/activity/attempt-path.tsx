@@ -28,6 +28,9 @@ export function AttemptPath({ attempts }: { readonly attempts: readonly Attempt[
     return (
       <span className={classes.mark}>
         <toneIcons.good size={13} className={tones.good} aria-hidden />
+        <span className={classes.servedBy} aria-hidden>
+          {keyNameOf(only, t)}
+        </span>
         <Text size="xs">{whyShort(only, t)}</Text>
       </span>
     );

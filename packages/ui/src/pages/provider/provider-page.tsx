@@ -9,6 +9,7 @@ import { isApiError } from "../../api/problem.ts";
 import { providerQuery } from "../../api/queries.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { Page } from "../../parts/page.tsx";
+import classes from "./provider-page.module.css";
 import { kindLabel } from "../providers/provider-forms.ts";
 import { EnabledSwitch } from "../providers/provider-row.tsx";
 import { ConnectTab } from "./connect-tab.tsx";
@@ -81,7 +82,7 @@ function Parts({ provider }: { readonly provider: Provider }): ReactNode {
       onChange={(part) => setSearch(part === null || part === "pool" ? {} : { part }, { replace: true })}
       keepMounted={false}
     >
-      <Tabs.List aria-label={t("provider.tabs")} mb="md">
+      <Tabs.List aria-label={t("provider.tabs")} mb="md" className={classes.tabs}>
         <Tabs.Tab value="pool" leftSection={<IconKey size={16} />}>
           {t("provider.pool")}
         </Tabs.Tab>

@@ -1,15 +1,15 @@
 import { Button, Chip, EmptyState, Group, Paper, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { IconFileImport, IconKey, IconPlus, IconSearch } from "@tabler/icons-react";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Provider } from "../../../api/openapi.ts";
 import { keysQuery } from "../../../api/queries.ts";
-import { serverNow } from "../../../api/server-time.ts";
 import { useRefresher } from "../../../events/live-context.ts";
 import { useFormat } from "../../../format/format.ts";
 import { ConfirmDialog } from "../../../parts/confirm-dialog.tsx";
 import { LoadFailed } from "../../../parts/load-failed.tsx";
+import { useAtFirstEnd } from "../../../parts/use-at-first-end.ts";
 import { useLatest } from "../../../parts/use-latest.ts";
 import { FirstRequest } from "../first-request.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -37,7 +37,7 @@ export function PoolTab({ provider }: { readonly provider: Provider }): ReactNod
   const { data: keys, error, refetch } = useQuery(keysQuery(provider.id));
   const [dialog, setDialog] = useState<Dialog>();
   const openDialog = (kind: "add" | "import"): void => setDialog({ kind });
-  useRefreshAtCooldownsEnd(provider.id, keys ?? noKeys);
+  useRefreshKeysAtCooldownsEnd(provider.id, keys ?? noKeys);
   return (
     <Stack gap="md">
       <Group justify="space-between" gap="sm">
@@ -226,21 +226,21 @@ function Dialogs({ providerId, dialog, onClose }: DialogsProps): ReactNode {
   );
 }
 
-/** No event tells that a cooldown has passed: whoever shows it looks again at that moment. */
-function useRefreshAtCooldownsEnd(providerId: string, keys: readonly Key[]): void {
+/** Asks anew for the keys whose cooldown has passed. */
+function useRefreshKeysAtCooldownsEnd(providerId: string, keys: readonly Key[]): void {
   const refresher = useRefresher();
-  useEffect(() => {
-    const now = serverNow();
-    const ends = keys
-      .filter(({ status, cooldown_until: until }) => status === "cooling_down" && until !== null)
-      .map(({ id, cooldown_until: until }) => ({ id, left: Date.parse(until ?? "") - now }));
-    const first = ends.reduce((least, { left }) => Math.min(least, left), Infinity);
-    if (!Number.isFinite(first)) return;
-    const due = ends.filter(({ left }) => left <= first + 500).map(({ id }) => id);
-    // A little later than the moment itself, and once a second where the two clocks do not agree on it.
-    const timer = setTimeout(() => refresher.noteKeys(providerId, due), Math.min(Math.max(first + 60, 1_000), 2 ** 30));
-    return () => clearTimeout(timer);
-  }, [keys, providerId, refresher]);
+  useAtFirstEnd(
+    keys,
+    (shown) => shown.flatMap((key) => endOf(key) ?? []),
+    (first) => {
+      const due = keys.filter((key) => (endOf(key) ?? Infinity) <= first + 500).map(({ id }) => id);
+      refresher.noteKeys(providerId, due);
+    },
+  );
+}
+
+function endOf({ status, cooldown_until: until }: Key): number | undefined {
+  return status === "cooling_down" && until !== null ? Date.parse(until) : undefined;
 }
 
 function withOrWithout(before: ReadonlySet<string>, ids: readonly string[], isIn: boolean): ReadonlySet<string> {
