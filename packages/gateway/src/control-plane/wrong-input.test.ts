@@ -71,7 +71,9 @@ describe("a wrong provider", () => {
     expect(answer.status).toBe(422);
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     expect(answer.body).toMatchObject({ status: 422, code: "validation_failed" });
-    expect(answer.body.errors).toContainEqual({ path, message: expect.stringMatching(message) });
+    expect(answer.body.errors).toContainEqual(
+      expect.objectContaining({ path, message: expect.stringMatching(message) }),
+    );
     expect(await everything()).toEqual(before);
   });
 
@@ -151,7 +153,7 @@ describe("a wrong key", () => {
     const { status, body } = await bench.call("POST", keys, { api_key: "sk-good-value-1", ...fields });
 
     expect([status, body.code]).toEqual([422, "validation_failed"]);
-    expect(body.errors).toContainEqual({ path, message: expect.stringMatching(message) });
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, message: expect.stringMatching(message) }));
     expect(await everything()).toEqual(before);
   });
 
@@ -161,7 +163,7 @@ describe("a wrong key", () => {
     const { status, body } = await bench.call("PATCH", `/api/keys/${keyId}`, { label: "new", ...fields });
 
     expect(status).toBe(422);
-    expect(body.errors).toContainEqual({ path, message: expect.stringMatching(message) });
+    expect(body.errors).toContainEqual(expect.objectContaining({ path, message: expect.stringMatching(message) }));
     expect(await everything()).toEqual(before);
   });
 
