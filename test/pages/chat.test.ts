@@ -341,14 +341,19 @@ describe("two tabs", () => {
 
     await Promise.all([say(page, "One at once"), say(other, "Two at once")]);
     const saidIn = (tab: Page): Promise<string[]> => tab.getByRole("article").allTextContents();
-    const [said] = await eventually(
-      async () => [await saidIn(page), await saidIn(other)] as const,
-      ([here, there]) => here.length >= 4 && here.join() === there.join() && !here.join().includes("Waiting"),
-      { what: "both tabs to show the same" },
-    );
     // One was sent, or both were one after the other; what was not sent is still in its field.
-    const kept = [await composer(page).inputValue(), await composer(other).inputValue()].join();
-    for (const text of ["One at once", "Two at once"]) expect(said.join() + kept).toContain(text);
+    const kept = async (tab: Page): Promise<string> => composer(tab).inputValue();
+    const [here, there, fields] = await eventually(
+      async () => [await saidIn(page), await saidIn(other), [await kept(page), await kept(other)].join()] as const,
+      ([one, two, left]) =>
+        one.length >= 4 &&
+        one.join() === two.join() &&
+        !one.join().includes("Waiting") &&
+        ["One at once", "Two at once"].every((text) => `${one.join()}${left}`.includes(text)),
+      { what: "both tabs to show the same, and nothing to be lost" },
+    );
+    expect(here).toEqual(there);
+    for (const text of ["One at once", "Two at once"]) expect(`${here.join()}${fields}`).toContain(text);
   });
 
   it("stop each other's answers, and take a deletion in good part", async () => {
