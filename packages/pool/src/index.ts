@@ -58,7 +58,7 @@ export {
   withoutKeySubprotocols,
 } from "./providers/credentials.ts";
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
-export { scanFields, stringValue } from "./providers/json-scan.ts";
+export { jsonValue, scanFields, stringValue } from "./providers/json-scan.ts";
 export type { ProviderKind } from "./providers/kinds.ts";
 export { isSharable, ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Ending } from "@keywheel/pool";
 import { responseHeaders } from "./headers.ts";
+import { announcedBytes } from "./request-body.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import type { ClientPresence } from "./upstream.ts";
 
@@ -136,7 +137,8 @@ export function answerWith(
     return;
   }
   const bytes = Buffer.from(body);
-  if (isSending(request) && !response.shouldKeepAlive) {
+  const isSending = !request.complete && announcedBytes(request) !== 0;
+  if (isSending && !response.shouldKeepAlive) {
     // Closing at once, as asked, would reset the connection under the client's writing, and the answer with it.
     response.shouldKeepAlive = true;
     request.once("end", () => request.socket.end());
@@ -167,11 +169,6 @@ export function readOut(request: IncomingMessage, response: ServerResponse): voi
   request.resume();
   if (response.writableFinished) begin();
   else response.once("finish", begin);
-}
-
-function isSending(request: IncomingMessage): boolean {
-  const { "content-length": length = "0", "transfer-encoding": coding } = request.headers;
-  return !request.complete && (length !== "0" || coding !== undefined);
 }
 
 /** The longest that is waited for the client's last byte, and for its next. */

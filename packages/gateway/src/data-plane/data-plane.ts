@@ -23,7 +23,7 @@ import { judgeFor } from "./judging.ts";
 import { isTappable, ObjectTap } from "./object-tap.ts";
 import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
 import { askPool, type SendableBody } from "./question.ts";
-import { announcesTooMuch, BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
+import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
@@ -209,9 +209,7 @@ export class DataPlane {
     const { runtime, ledger } = admitted;
     const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
     if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
-    if (announcesTooMuch(admitted.request, runtime.settings.maxBodyBytes)) return this.#tooLarge(admitted);
-    if (expectsContinue) admitted.response.writeContinue();
-    const body = await this.#readBody(admitted);
+    const body = await this.#readBody(admitted, expectsContinue);
     if (body.kind === "gone") return leftEarly;
     if (body.kind === "too-large") return this.#tooLarge(admitted);
     ledger.requestBytes = lengthOf(body);
@@ -227,11 +225,14 @@ export class DataPlane {
     }
   }
 
-  #readBody({ request, runtime }: Admitted): Promise<RequestBody> {
+  #readBody({ request, response, runtime }: Admitted, expectsContinue: boolean): Promise<RequestBody> {
     return readBody(request, {
       maxBytes: runtime.settings.maxBodyBytes,
       replayBytes: this.#deps.replayBytes ?? defaultReplayBytes,
       budget: this.#budget,
+      onWelcome: () => {
+        if (expectsContinue) response.writeContinue();
+      },
     });
   }
 

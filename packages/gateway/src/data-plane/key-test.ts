@@ -1,7 +1,7 @@
-import { credentialFor, joinPath, type JudgedAnswer, type ProviderKind } from "@keywheel/pool";
+import type { JudgedAnswer, ProviderKind } from "@keywheel/pool";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
 import { judgeFor } from "./judging.ts";
-import { presenceOf, versionHeader } from "./side-call.ts";
+import { askBeside } from "./side-call.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** What the provider made of a key. */
@@ -16,7 +16,6 @@ export interface KeyTestOutcome {
   readonly durationMs: number;
 }
 
-const testTimeouts = { connectMs: 10_000, headersMs: 20_000, idleMs: 20_000 };
 const answerBytes = 65_536;
 const answerMs = 5_000;
 
@@ -53,18 +52,8 @@ export async function testKey(
   if (secret === undefined) return outcome("unresolved", { message: "The key has no value that could be sent." });
 
   const { kind, preset } = runtime.record;
-  const [path = "", query] = (callsOfPreset[preset ?? ""] ?? callsOfKind[kind]).split("?");
-  const basePath = runtime.baseUrl.pathname === "/" ? "" : runtime.baseUrl.pathname;
-  const joined = joinPath(kind, basePath, path);
-  const sent = await upstream.send({
-    origin: runtime.baseUrl.origin,
-    method: "GET",
-    path: query === undefined ? joined : `${joined}?${query}`,
-    headers: [...credentialFor(kind, secret, joined), "accept", "application/json", ...versionHeader(kind)],
-    body: undefined,
-    timeouts: testTimeouts,
-    presence: presenceOf(signal),
-  });
+  const call = callsOfPreset[preset ?? ""] ?? callsOfKind[kind];
+  const sent = await askBeside(runtime, upstream, { call, secret, signal });
   if (sent.kind === "gone") return outcome("cancelled");
   if (sent.kind === "broken") {
     const code = sent.fault === "timeout" ? "upstream_timeout" : "upstream_unreachable";

@@ -1,7 +1,7 @@
-import { credentialFor, joinPath, type ProviderKind, type Secret } from "@keywheel/pool";
+import { jsonValue, type ProviderKind, type Secret } from "@keywheel/pool";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
-import { presenceOf, versionHeader } from "./side-call.ts";
+import { askBeside } from "./side-call.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** The models that a provider names, or why it names none. */
@@ -10,7 +10,6 @@ export type ModelList =
   /** `httpStatus` null: there was no answer. `message` may hold secrets. */
   | { readonly ok: false; readonly httpStatus: number | null; readonly message: string };
 
-const timeouts = { connectMs: 10_000, headersMs: 20_000, idleMs: 20_000 };
 const longestList = 8 * 1024 * 1024;
 
 const calls: Readonly<Record<ProviderKind, string>> = {
@@ -35,25 +34,10 @@ export async function listModels(
   upstream: Upstream,
   signal?: AbortSignal,
 ): Promise<ModelList> {
-  const { kind } = runtime.record;
-  const [path = "", query] = calls[kind].split("?");
-  const joined = joinPath(kind, runtime.baseUrl.pathname === "/" ? "" : runtime.baseUrl.pathname, path);
-  const sent = await upstream.send({
-    origin: runtime.baseUrl.origin,
-    method: "GET",
-    path: query === undefined ? joined : `${joined}?${query}`,
-    headers: [
-      ...credentialFor(kind, secret, joined),
-      "accept",
-      "application/json",
-      "accept-encoding",
-      "identity",
-      ...versionHeader(kind),
-    ],
-    body: undefined,
-    timeouts,
-    presence: presenceOf(signal),
-  });
+  const call = calls[runtime.record.kind];
+  // As it is: the list is read whole, and decoding is for beginnings.
+  const headers = ["accept-encoding", "identity"];
+  const sent = await askBeside(runtime, upstream, { call, secret, headers, signal });
   if (sent.kind === "gone") return { ok: false, httpStatus: null, message: "Nobody waits for the answer any more." };
   if (sent.kind === "broken") return { ok: false, httpStatus: null, message: sent.message };
   const { answer } = sent;
@@ -86,7 +70,7 @@ function bodyOf(answer: StreamedAnswer): Promise<string> {
 
 /** In the order in which they are named: `data` of OpenAI's kin and Anthropic, `models` of Gemini, a bare array of Together. */
 function modelsIn(text: string): readonly string[] | undefined {
-  const answer = parse(text);
+  const answer = jsonValue(text);
   const list = [answer, field(answer, "data"), field(answer, "models")].find(Array.isArray) as unknown[] | undefined;
   const names = list?.filter(mayGenerate).flatMap((entry) => nameOf(entry) ?? []);
   return names && [...new Set(names)];
@@ -101,15 +85,6 @@ function nameOf(entry: unknown): string | undefined {
 function mayGenerate(entry: unknown): boolean {
   const methods = field(entry, "supportedGenerationMethods");
   return !Array.isArray(methods) || methods.includes("generateContent");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No list, then.
-    return undefined;
-  }
 }
 
 function field(value: unknown, name: string): unknown {

@@ -39,9 +39,9 @@ export class ObjectTap {
     if (this.#isStream && this.#coding === undefined) this.#readLines(chunk.toString("latin1"));
     else {
       this.#chunks.push(chunk);
-      if (this.#isStream ? this.#bytes >= this.#nextLookBytes : this.#bytes === this.#wholeBytes) this.#readAll();
+      if (this.#isStream && this.#bytes >= this.#nextLookBytes) this.#readAll();
     }
-    if (this.#bytes >= tappedBytes) this.end();
+    if (this.#bytes >= tappedBytes || this.#bytes === this.#wholeBytes) this.end();
   }
 
   /** There is no more of it, or nobody looks at more. */

@@ -42,6 +42,8 @@ export interface BodyLimits {
   /** Beyond it a body is not kept for a second try but streamed once. */
   readonly replayBytes: number;
   readonly budget: BodyBudget;
+  /** Called once the body is known not to be announced as larger than allowed, before any of it is read. */
+  readonly onWelcome?: () => void;
 }
 
 /** What a streamed body fails with when it turns out larger than allowed. */
@@ -59,8 +61,9 @@ export class BodyTooLargeError extends Error {
  */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<RequestBody> {
   const announced = announcedBytes(request);
+  if (announced !== undefined && announced > limits.maxBytes) return { kind: "too-large" };
+  limits.onWelcome?.();
   if (announced === 0) return { kind: "none" };
-  if (announcesTooMuch(request, limits.maxBytes)) return { kind: "too-large" };
   const keeper = new Keeper(limits);
   if (announced !== undefined && !keeper.reserve(announced)) return streamed(request, [], announced, limits);
   try {
@@ -73,11 +76,6 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
     return keeper.refuse("gone");
   }
   return request.complete ? keeper.body() : keeper.refuse("gone");
-}
-
-/** Whether the head alone says that the body is larger than allowed. */
-export function announcesTooMuch(request: IncomingMessage, maxBytes: number): boolean {
-  return (announcedBytes(request) ?? 0) > maxBytes;
 }
 
 /** Collects chunks within the replay limit and the budget, and gives the budget back. */
@@ -140,7 +138,7 @@ function chunksOf(request: IncomingMessage): AsyncIterable<Buffer> {
 }
 
 /** What `content-length` says; 0 when there is no body at all, undefined when its length is not told. */
-function announcedBytes(request: IncomingMessage): number | undefined {
+export function announcedBytes(request: IncomingMessage): number | undefined {
   if (request.headers["transfer-encoding"] !== undefined) return undefined;
   const length = request.headers["content-length"];
   return length === undefined ? 0 : Number(length);

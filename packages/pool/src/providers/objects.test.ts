@@ -65,10 +65,11 @@ describe("objects that a request names", () => {
   ])("are found in linear time: %s", (_, piece, start) => {
     const timeOf = (count: number): number => {
       const text = start + piece.repeat(count);
+      // Of the processor, not of the wall: other programs take turns with this one.
       const times = Array.from({ length: 5 }, () => {
-        const started = performance.now();
+        const started = process.cpuUsage();
         expect(objectsInBody(text).length).toBeLessThan(100);
-        return performance.now() - started;
+        return process.cpuUsage(started).user / 1_000;
       });
       return Math.min(...times);
     };
