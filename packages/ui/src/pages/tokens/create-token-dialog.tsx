@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, CopyButton, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
-import { useEffect, useState, type ReactNode } from "react";
+import { useLayoutEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { call } from "../../api/client.ts";
@@ -75,7 +75,7 @@ interface CreatedTokenProps {
 
 function CreatedToken({ created: { token, providers: ids }, onDone, onStake }: CreatedTokenProps): ReactNode {
   const { t } = useTranslation();
-  useEffect(() => onStake("shownOnce"), [onStake]);
+  useLayoutEffect(() => onStake("shownOnce"), [onStake]);
   const { data: all } = useQuery(providersQuery);
   const usable = (all ?? []).filter(({ id }) => ids === null || ids.includes(id));
   return (
