@@ -2,9 +2,8 @@ import { Group, Pill, Select, Stack, Switch, Tooltip } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RequestFilter } from "../../api/queries.ts";
-import { KeySelect } from "../../parts/key-select.tsx";
 import { Page } from "../../parts/page.tsx";
-import { ProviderSelect, useProvider } from "../../parts/provider-select.tsx";
+import { PoolSelect } from "../../parts/pool-select.tsx";
 import { useFilter } from "../../parts/use-filter.ts";
 import { RequestList } from "./request-list.tsx";
 
@@ -56,16 +55,7 @@ function Filters({ filter, onChange }: FiltersProps): ReactNode {
   const { t } = useTranslation();
   return (
     <Group gap="sm" align="flex-end">
-      <ProviderSelect
-        value={filter.provider}
-        onChange={(provider) => onChange({ provider: provider ?? "", key: "" })}
-      />
-      <KeySelect
-        providerId={useProvider(filter.provider)?.id}
-        value={filter.key}
-        onChange={(key) => onChange({ key: key ?? "" })}
-        placeholder={t("activity.anyKey")}
-      />
+      <PoolSelect filter={filter} onChange={onChange} />
       <Select
         label={t("activity.filterOutcome")}
         data={[

@@ -4,9 +4,8 @@ import { IconHelpCircle, IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { SessionFilter } from "../../api/queries.ts";
-import { KeySelect } from "../../parts/key-select.tsx";
 import { Page } from "../../parts/page.tsx";
-import { ProviderSelect, useProvider } from "../../parts/provider-select.tsx";
+import { PoolSelect } from "../../parts/pool-select.tsx";
 import { useFilter } from "../../parts/use-filter.ts";
 import { SessionTable } from "./session-table.tsx";
 
@@ -55,16 +54,7 @@ function Filters({ filter, onChange }: FiltersProps): ReactNode {
         }}
         w={{ base: "100%", xs: 260 }}
       />
-      <ProviderSelect
-        value={filter.provider}
-        onChange={(provider) => onChange({ provider: provider ?? "", key: "" })}
-      />
-      <KeySelect
-        providerId={useProvider(filter.provider)?.id}
-        value={filter.key}
-        onChange={(key) => onChange({ key: key ?? "" })}
-        placeholder={t("activity.anyKey")}
-      />
+      <PoolSelect filter={filter} onChange={onChange} />
     </Group>
   );
 }
