@@ -45,7 +45,7 @@ export const rooms: readonly Room[] = [
   {
     path: "gateway/src/activity",
     packages: ["@keywheel/pool"],
-    types: ["store", "catalog", "data-plane"],
+    types: ["store", "catalog", "data-plane", "telemetry"],
   },
   {
     path: "gateway/src/control-plane",

@@ -28,6 +28,7 @@ export type ErrorCode =
   | "unsupported_media_type"
   | "method_not_allowed"
   | "store_unavailable"
+  | "overloaded"
   | "internal";
 
 /** Every error that Keywheel makes itself. Codes are never renamed. @see contract §2, §3, §5 */
@@ -89,6 +90,11 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorEntry>> = {
     status: 503,
     title: "The database cannot be written",
     hint: "Check the disk of the data directory; nothing was changed.",
+  },
+  overloaded: {
+    status: 503,
+    title: "This gateway is overloaded",
+    hint: "Wait for `retry-after`; if it happens often, give the gateway more memory or processors, or run several.",
   },
   internal: { status: 500, title: "Something went wrong inside Keywheel", hint: "See the log for this request id." },
 };

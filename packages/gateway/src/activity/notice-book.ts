@@ -1,4 +1,5 @@
 import type { Clock } from "@keywheel/pool";
+import type { OverloadReason } from "../telemetry/load-watch.ts";
 import type { ActivityEvent } from "./events.ts";
 
 /** Something that a person should look at. */
@@ -31,6 +32,7 @@ export interface NoticeFacts {
   readonly keys?: number;
   readonly resting?: number;
   readonly total?: number;
+  readonly reason?: OverloadReason;
 }
 
 export interface NoticeAction {
@@ -50,7 +52,8 @@ export type NoticeCode =
   | "region_refused"
   | "not_an_api"
   | "store_unavailable"
-  | "master_key_wrong";
+  | "master_key_wrong"
+  | "overloaded";
 
 export interface Raised {
   readonly code: NoticeCode;

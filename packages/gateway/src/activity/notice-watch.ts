@@ -1,5 +1,6 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
 import type { CatalogEvent } from "../catalog/events.ts";
+import type { OverloadReason } from "../telemetry/load-watch.ts";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import type { NoticeAction, NoticeBook, NoticeCode } from "./notice-book.ts";
 
@@ -26,6 +27,8 @@ export interface NoticeWatchDeps {
   /** Why nothing can be written at the moment. */
   readonly storeTrouble: () => string | undefined;
   readonly masterKeyMatches: () => boolean;
+  /** Why requests are refused for more than the machine can carry. */
+  readonly overload: () => OverloadReason | undefined;
 }
 
 /** What is known of a provider from what went by. */
@@ -130,8 +133,16 @@ export class NoticeWatch {
         hint: "Start with that master key, or delete the keys and add them again.",
       });
     }
+    this.#checkLoad();
     for (const provider of providers()) this.#checkProvider(provider);
     book.resolveOlderThan(passing, clock.now() - passingMs);
+  }
+
+  #checkLoad(): void {
+    const { book, overload } = this.#deps;
+    const reason = overload();
+    if (reason === undefined) return book.resolve("overloaded");
+    if (!book.holds("overloaded")) book.raise({ code: "overloaded", ...overloadWords[reason], facts: { reason } });
   }
 
   #checkProvider(provider: WatchedProvider): void {
@@ -251,6 +262,21 @@ export class NoticeWatch {
     return fresh;
   }
 }
+
+const overloadWords: Readonly<Record<OverloadReason, { readonly message: string; readonly hint: string }>> = {
+  open_requests: {
+    message: "As many requests are under way as may be: new ones are refused with 503.",
+    hint: "Raise `--max-requests` or the limit of open files (`ulimit -n`), or run several gateways.",
+  },
+  event_loop: {
+    message: "More requests come than can be served in time: some are refused with 503.",
+    hint: "Give the gateway a faster processor, or run several.",
+  },
+  memory: {
+    message: "Memory runs out: most new requests are refused with 503.",
+    hint: "Give the gateway more memory (`--max-memory-mb`), or lower `max_body_bytes` of the providers.",
+  },
+};
 
 const toldWords: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   edge_block: {

@@ -84,6 +84,20 @@ export const startSettings = {
     parse: seconds(0, 86_400),
     fallback: 30,
   },
+  maxRequests: {
+    name: "max-requests",
+    argument: "<number>",
+    description: "requests under way at once; more are refused with 503 (default: as many as open files allow)",
+    parse: integer(1, 1_000_000),
+    fallback: undefined,
+  },
+  maxMemoryMb: {
+    name: "max-memory-mb",
+    argument: "<number>",
+    description: "MiB to use before requests are refused with 503 (default: three quarters of the machine's)",
+    parse: integer(128, 16_777_216),
+    fallback: undefined,
+  },
   requireToken: {
     name: "require-token",
     description: "let clients in only with a gateway token",

@@ -13,7 +13,11 @@ export const noticeCodes = [
   "not_an_api",
   "store_unavailable",
   "master_key_wrong",
+  "overloaded",
 ] as const;
+
+/** Why requests are refused for more than the machine can carry. */
+export const overloadReasons = ["open_requests", "event_loop", "memory"] as const;
 
 export const noticeSchema = z
   .object({
@@ -24,7 +28,7 @@ export const noticeSchema = z
         "`all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are " +
         "disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they " +
         "share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
-        "about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`: the gateway's own.",
+        "about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own.",
     }),
     provider_id: z.string().nullable().openapi({ description: "null for what is about the gateway as a whole." }),
     message: z.string().openapi({ description: "What happened." }),
@@ -37,6 +41,10 @@ export const noticeSchema = z
         keys: z.int().optional().openapi({ description: "How many keys it is about." }),
         resting: z.int().optional(),
         total: z.int().optional().openapi({ description: "How many keys there are." }),
+        reason: z
+          .enum(overloadReasons)
+          .optional()
+          .openapi({ description: "Of `overloaded`: what there is too much of." }),
       })
       .openapi({ description: "What `message` tells, for those who word it themselves." }),
     action: z

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { overloadReasons } from "./notice.ts";
 import { timeSchema } from "./wire.ts";
 
 export const keyCountsSchema = z
@@ -20,6 +21,16 @@ export const statusSchema = z
     require_token: z.boolean().openapi({ description: "Whether clients must show a gateway token." }),
     master_key_ok: z.boolean().openapi({ description: "False if stored keys were encrypted with another master key." }),
     store: z.object({ ok: z.boolean(), trouble: z.string().nullable() }),
+    load: z
+      .object({
+        requests_running: z.int().openapi({ description: "Requests of clients under way, streams included." }),
+        requests_limit: z.int().openapi({ description: "How many there may be; more are refused with 503." }),
+        event_loop_delay_ms: z.int().openapi({ description: "How late the process does what is due." }),
+        memory_share: z.number().openapi({ description: "In use of what the process may have, 0 to 1." }),
+        refused_share: z.number().openapi({ description: "What part of new requests is refused, 0 to 1." }),
+        reason: z.enum(overloadReasons).nullable().openapi({ description: "Why; null while none is refused." }),
+      })
+      .openapi({ description: "What the machine has to carry." }),
     counts: z.object({ providers: z.int(), keys: keyCountsSchema, tokens: z.int() }),
     providers: z.array(
       z.object({

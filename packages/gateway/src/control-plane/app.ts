@@ -9,6 +9,7 @@ import type { Notice } from "../activity/notice-book.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { fieldErrorsOf } from "../contract/field-errors.ts";
 import type { KeyTestResult } from "../contract/key.ts";
+import type { LoadState } from "../telemetry/load-watch.ts";
 import type { Store } from "../store/store.ts";
 import type { AdminAuth } from "./auth.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -40,6 +41,8 @@ export interface GatewayInfo {
   readonly urls: () => readonly string[];
   /** False while stored values were sealed with another master key. */
   readonly masterKeyOk: () => boolean;
+  /** What it carries now, and may. */
+  readonly load: () => LoadState & { readonly running: number; readonly mostRunning: number };
 }
 
 export interface ControlPlaneDeps {

@@ -12,6 +12,7 @@ import { type ControlApp, type ControlPlaneDeps, createControlPlane } from "./ap
 import { AdminAuth, type AdminAuthOptions } from "./auth.ts";
 import { EventHub } from "./event-hub.ts";
 import { openStore } from "../store/open-store.ts";
+import type { LoadState } from "../telemetry/load-watch.ts";
 import type { OpenedStore, Store } from "../store/store.ts";
 import { createFakeClock, defaultEpochMs, type FakeClock } from "@keywheel/testkit";
 
@@ -59,6 +60,13 @@ export interface ControlBench {
   close(): Promise<void>;
 }
 
+/** What the machine has to carry, for tests to change. */
+export const load: { -readonly [Name in keyof LoadState]: LoadState[Name] } = {
+  loopDelayMs: 2.4,
+  memoryShare: 0.25,
+  refusedShare: 0,
+  reason: undefined,
+};
 export const benchToken = "bench-admin-token-0123456789";
 
 export async function openControlBench(options: ControlBenchOptions = {}): Promise<ControlBench> {
@@ -130,6 +138,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       clock,
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
       onTrouble: () => undefined,
+      load: { state: () => load },
     });
     tell = activityRoom;
     const testKey = async (): Promise<KeyTestResult> => ({
@@ -152,6 +161,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
         startedAt: clock.now(),
         urls: () => ["http://127.0.0.1:8787"],
         masterKeyOk: () => store.masterKeyMatches,
+        load: () => ({ ...load, running: 3, mostRunning: 100 }),
       },
       testKey,
       listModels: async () => ["model-b", "model-a"],

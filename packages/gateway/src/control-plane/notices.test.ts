@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { RequestRecord } from "../data-plane/request-record.ts";
-import { type ControlBench, openControlBench } from "./control-plane.test-bench.ts";
+import { type ControlBench, load, openControlBench } from "./control-plane.test-bench.ts";
 
 interface NoticeOnTheWire {
   readonly id: string;
@@ -50,6 +50,23 @@ function ended(parts: Partial<RequestRecord>): void {
     ...parts,
   });
 }
+
+it("tells of an overload with its reason, as long as it lasts, and writes nothing down for every refusal", async () => {
+  load.reason = "memory";
+  bench.room.notices.check();
+  ended({ status: 503, error: "overloaded" });
+  bench.room.notices.check();
+  const [notice] = await notices();
+  expect(notice).toMatchObject({ code: "overloaded", provider_id: null, facts: { reason: "memory" }, count: 1 });
+  expect(notice?.message).toContain("Memory runs out");
+  expect((await bench.call("GET", "/api/requests")).body.data).toEqual([]);
+
+  load.reason = undefined;
+  bench.room.notices.check();
+
+  expect(await holding()).toEqual([]);
+  await bench.call("DELETE", `/api/notices/${notice?.id}`);
+});
 
 /** The pool refuses a key as the dispatcher does after a 401. */
 async function refuse(keyId: string): Promise<RequestRecord["attempts"][number]> {

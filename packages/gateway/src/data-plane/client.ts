@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import type { Ending } from "@keywheel/pool";
 import { responseHeaders } from "./headers.ts";
 import { announcedBytes } from "./request-body.ts";
+import { StallTimer } from "./stall-timer.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import type { ClientPresence } from "./upstream.ts";
 
@@ -48,7 +49,10 @@ export interface DeliveryWatcher {
  *
  * If the provider's connection breaks, so does the client's: a cut answer must be seen as cut (field case 43).
  *
+ * A client that reads nothing for a long time holds memory and connections for nobody; it is cut off.
+ *
  * @param head the phrase and the headers as the client is to see them; flat name, value, name, value
+ * @param unreadMs how long a client may take to read what it was given, ms; default 5 min
  * @returns settles when the last byte was handed to the client's connection, or either side has gone
  */
 export async function deliverAnswer(
@@ -57,8 +61,11 @@ export async function deliverAnswer(
   head: { readonly statusText: string; readonly headers: string[] },
   presence: ClientPresence,
   watcher: DeliveryWatcher,
+  unreadMs?: number,
 ): Promise<DeliveryReport> {
   let bytes = 0;
+  const unread = new StallTimer(() => response.destroy(), unreadMs);
+  response.once("close", () => unread.stop());
   const outcome = await new Promise<{ readonly ending: Ending; readonly trailers: readonly string[] }>((resolve) => {
     const settle = (ending: Ending, trailers: readonly string[] = []): void => {
       stopListening();
@@ -71,12 +78,17 @@ export async function deliverAnswer(
     if (presence.isGone) return;
     response.sendDate = false;
     response.writeHead(answer.status, head.statusText, head.headers);
-    response.on("drain", () => answer.resume());
+    response.on("drain", () => {
+      unread.stop();
+      answer.resume();
+    });
     answer.deliver({
       data: (chunk) => {
         bytes += chunk.length;
         watcher.push?.(chunk);
-        return response.write(chunk);
+        const wantsMore = response.write(chunk);
+        if (!wantsMore) unread.start();
+        return wantsMore;
       },
       end: (trailers) => {
         watcher.end?.();
@@ -88,6 +100,7 @@ export async function deliverAnswer(
     if (bytes === 0 && !answer.isComplete && !response.destroyed) response.flushHeaders();
   });
   await watcher.ended(outcome.ending);
+  unread.start();
   if (answer.isComplete) await endResponse(response, outcome.trailers);
   else await cutResponse(response);
   return { ending: outcome.ending, bytes };

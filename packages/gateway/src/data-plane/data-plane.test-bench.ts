@@ -39,7 +39,7 @@ export interface Bench {
 }
 
 export interface BenchOptions
-  extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes">>, UndiciUpstreamOptions {
+  extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes" | "patience" | "refusal">>, UndiciUpstreamOptions {
   readonly kind?: ScriptedKind;
   readonly keys?: readonly string[];
   readonly settings?: Partial<ProviderSettings>;

@@ -23,7 +23,14 @@ import { judgeFor } from "./judging.ts";
 import { isTappable, ObjectTap } from "./object-tap.ts";
 import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
 import { askPool, type SendableBody } from "./question.ts";
-import { BodyBudget, BodyTooLargeError, readBody, type RequestBody } from "./request-body.ts";
+import {
+  BodyBudget,
+  BodyTooLargeError,
+  BodyTooSlowError,
+  readBody,
+  type RequestBody,
+  type SendingPatience,
+} from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
@@ -62,6 +69,16 @@ export interface DataPlaneDeps {
   readonly replayBytes?: number;
   /** What bodies of all requests together may take; default 512 MiB. */
   readonly budgetBytes?: number;
+  /** Refuses what the machine cannot carry; default: nothing. @param running requests under way, this one included */
+  readonly refusal?: (running: number) => OwnError | undefined;
+  readonly patience?: ClientPatience;
+}
+
+/** How long clients are waited for that hold up what they asked for themselves. */
+export interface ClientPatience {
+  readonly sending?: SendingPatience;
+  /** For one that does not read its answer, ms; default 5 min. */
+  readonly unreadMs?: number;
 }
 
 const defaultReplayBytes = 64 * 1024 * 1024;
@@ -192,6 +209,8 @@ export class DataPlane {
   }
 
   async #serve(passage: Passage, expectsContinue: boolean): Promise<Result> {
+    const overload = this.#deps.refusal?.(this.#running);
+    if (overload !== undefined) return this.#answer(passage, overload);
     const admitted = admit(passage, this.#deps.catalog, this.#deps.isOwnPage);
     if ("code" in admitted) return this.#answer(passage, admitted);
     const { token, ledger } = admitted;
@@ -212,6 +231,7 @@ export class DataPlane {
     const body = await this.#readBody(admitted, expectsContinue);
     if (body.kind === "gone") return leftEarly;
     if (body.kind === "too-large") return this.#tooLarge(admitted);
+    if (body.kind === "too-slow") return this.#tooSlow(admitted);
     ledger.requestBytes = lengthOf(body);
     // The provider may have heard enough, and its answer wait for a client that does not read before it has said all.
     if (body.kind === "streamed") body.stream.once("close", () => readOut(admitted.request, admitted.response));
@@ -219,6 +239,7 @@ export class DataPlane {
       return await (runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
     } catch (error) {
       if (error instanceof BodyTooLargeError) return this.#tooLarge(admitted);
+      if (error instanceof BodyTooSlowError) return this.#tooSlow(admitted);
       throw error;
     } finally {
       if (body.kind === "buffered") body.release();
@@ -230,6 +251,7 @@ export class DataPlane {
       maxBytes: runtime.settings.maxBodyBytes,
       replayBytes: this.#deps.replayBytes ?? defaultReplayBytes,
       budget: this.#budget,
+      patience: this.#deps.patience?.sending,
       onWelcome: () => {
         if (expectsContinue) response.writeContinue();
       },
@@ -355,7 +377,7 @@ export class DataPlane {
       timeouts: runtime.settings.timeouts,
       presence,
     });
-    if (result.kind === "broken" && result.cause instanceof BodyTooLargeError) throw result.cause;
+    if (result.kind === "broken" && isClientsFault(result.cause)) throw result.cause;
     // Only a POST makes something: what was made before and is read again was counted before.
     if (result.kind === "answer" && request.method === "POST") result.answer.meterUsage();
     return result;
@@ -372,7 +394,12 @@ export class DataPlane {
     if (answer instanceof UpgradedAnswer && passage.upgrade !== undefined) {
       const { socket: client, early } = passage.upgrade.take();
       client.write(switchingHead(answer.rawHeaders, marks));
-      const { ending, clientBytes, providerBytes } = await relay({ client, provider: answer.connection, early });
+      const { ending, clientBytes, providerBytes } = await relay({
+        client,
+        provider: answer.connection,
+        early,
+        unreadMs: this.#deps.patience?.unreadMs,
+      });
       passage.ledger.requestBytes = clientBytes;
       return { status: answer.status, ending, firstByteMs, responseBytes: providerBytes };
     }
@@ -387,6 +414,7 @@ export class DataPlane {
       { statusText, headers },
       passage.presence,
       watcher,
+      this.#deps.patience?.unreadMs,
     );
     const { usage } = answer;
     return { status: answer.status, ending: ending.kind, firstByteMs, responseBytes: bytes, ...(usage && { usage }) };
@@ -407,6 +435,14 @@ export class DataPlane {
     const limit = passage.runtime.settings.maxBodyBytes;
     const message = `The request body is larger than the ${limit} bytes that this provider's settings allow.`;
     return this.#answer(passage, { code: "body_too_large", message });
+  }
+
+  #tooSlow(passage: Admitted): Result {
+    const { request, response } = passage;
+    // Ended, not reset: the client shall read why. What it still sends is read out for a few seconds.
+    response.once("finish", () => request.socket.end());
+    const message = "The request body stopped coming, or came too slowly to be waited for.";
+    return this.#answer(passage, { code: "invalid_request", status: 408, message });
   }
 
   #answer(passage: Passage, error: OwnError, marks: readonly string[] = []): Result {
@@ -431,6 +467,10 @@ export class DataPlane {
       ...result,
     });
   }
+}
+
+function isClientsFault(cause: unknown): boolean {
+  return cause instanceof BodyTooLargeError || cause instanceof BodyTooSlowError;
 }
 
 function pinObjects({ pool, record }: ProviderRuntime, keyId: string, ids: readonly string[]): void {

@@ -150,7 +150,7 @@ describe("a client whose token is limited", () => {
       ),
     );
     await bench.provider.arrived(5);
-    await vi.waitFor(() => expect(bench.records.length).toBe(195), { interval: 10 });
+    await vi.waitFor(() => expect(bench.records.length).toBe(195), { interval: 10, timeout: 10_000 });
     abort.abort();
     const outcomes = await Promise.all(asked);
 

@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { StallTimer } from "./stall-timer.ts";
 
 /** What was seen of a relayed connection. */
 export interface RelayReport {
@@ -17,17 +18,20 @@ export interface RelayEnds {
   readonly early: readonly Buffer[];
   /** After one side has ended, how long the other may be silent until it is taken for dead; default 10 s. */
   readonly lingerMs?: number;
+  /** How long a side may take to read what it was given, ms; default 5 min. */
+  readonly unreadMs?: number | undefined;
 }
 
 /**
  * Passes bytes between two connections as they come, no faster than each side reads, until both have ended.
  *
- * Silence is not limited: a realtime connection may wait for hours for somebody to speak. One side's end is passed on as
+ * Silence is not limited: a realtime connection may wait for hours for somebody to speak. A side that does not read what is
+ * said to it is broken off. One side's end is passed on as
  * an end, so that the other can finish what it says; one side's breaking off breaks the other off.
  *
  * @returns settles when both connections are closed; never rejects
  */
-export function relay({ client, provider, early, lingerMs = 10_000 }: RelayEnds): Promise<RelayReport> {
+export function relay({ client, provider, early, lingerMs = 10_000, unreadMs }: RelayEnds): Promise<RelayReport> {
   return new Promise((resolve) => {
     const fromClient = new Side(client, early);
     const fromProvider = new Side(provider, []);
@@ -56,8 +60,8 @@ export function relay({ client, provider, early, lingerMs = 10_000 }: RelayEnds)
         breakOff(other.socket);
       },
     });
-    fromClient.pipe(provider, watch(fromClient, fromProvider, "gone"));
-    fromProvider.pipe(client, watch(fromProvider, fromClient, "truncated"));
+    fromClient.pipe(provider, watch(fromClient, fromProvider, "gone"), unreadMs);
+    fromProvider.pipe(client, watch(fromProvider, fromClient, "truncated"), unreadMs);
   });
 }
 
@@ -83,17 +87,22 @@ class Side {
     this.#early = early;
   }
 
-  pipe(to: Duplex, watcher: Watcher): void {
+  pipe(to: Duplex, watcher: Watcher, unreadMs: number | undefined): void {
     const { socket } = this;
+    const unread = new StallTimer(() => to.destroy(), unreadMs);
     if (socket instanceof Socket) socket.setNoDelay(true);
     // A connection that ended by itself with the other's end would cut off what is still to be said.
     socket.allowHalfOpen = true;
     for (const chunk of this.#early) this.#pass(chunk, to);
     socket.on("data", (chunk: Buffer) => {
       watcher.stirred();
-      if (!this.#pass(chunk, to)) socket.pause();
+      if (this.#pass(chunk, to)) return;
+      unread.start();
+      socket.pause();
     });
+    to.once("close", () => unread.stop());
     to.on("drain", () => {
+      unread.stop();
       watcher.stirred();
       socket.resume();
     });

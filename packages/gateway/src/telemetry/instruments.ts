@@ -45,6 +45,8 @@ export class Instruments {
   readonly #firstByte = this.#histogram("first_byte_seconds", "Time from a request to the head of its answer.");
   readonly #keys = this.#gauge("keys", "Keys by what they can do now.", ["provider", "status"]);
   readonly #running = this.#gauge("requests_running", "Requests of clients under way.");
+  readonly #limit = this.#gauge("requests_limit", "Requests that may be under way at once.");
+  readonly #refusedShare = this.#gauge("refused_share", "Part of new requests that is refused as too much, 0 to 1.");
   readonly #subscribers = this.#gauge("event_subscribers", "Pages that follow the events.");
   readonly #storeOk = this.#gauge("store_ok", "1 while the database can be written, else 0.");
 
@@ -75,11 +77,14 @@ export class Instruments {
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    const { keys, requestsRunning, eventSubscribers, storeOk } = await this.#options.read();
+    const { keys, requestsRunning, requestsLimit, refusedShare, eventSubscribers, storeOk } =
+      await this.#options.read();
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
     for (const { provider, status, count } of keys) this.#keys.set({ provider, status }, count);
     this.#running.set(requestsRunning);
+    this.#limit.set(requestsLimit);
+    this.#refusedShare.set(refusedShare);
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };

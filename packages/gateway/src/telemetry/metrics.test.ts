@@ -2,7 +2,14 @@ import type { PoolEvent } from "@keywheel/pool";
 import { expect, it } from "vitest";
 import { Metrics, type Readings, type ServedRequest } from "./metrics.ts";
 
-const nothing: Readings = { keys: [], requestsRunning: 0, eventSubscribers: 0, storeOk: true };
+const nothing: Readings = {
+  keys: [],
+  requestsRunning: 0,
+  requestsLimit: 100,
+  refusedShare: 0,
+  eventSubscribers: 0,
+  storeOk: true,
+};
 
 function theMetrics(readings: Partial<Readings> = {}) {
   return new Metrics({

@@ -22,6 +22,10 @@ export interface Readings {
   /** Keys by provider and status. */
   readonly keys: readonly { readonly provider: string; readonly status: string; readonly count: number }[];
   readonly requestsRunning: number;
+  /** How many there may be at once. */
+  readonly requestsLimit: number;
+  /** What part of new requests is refused as too much, 0 to 1. */
+  readonly refusedShare: number;
   readonly eventSubscribers: number;
   /** Whether the database can be written. */
   readonly storeOk: boolean;

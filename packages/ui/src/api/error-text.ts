@@ -39,6 +39,7 @@ function describe(error: unknown, t: TFunction, format: Format): string {
     case "method_not_allowed":
     case "misdirected":
     case "no_usable_key":
+    case "overloaded":
     case "pool_exhausted":
     case "token_limited":
     case "unauthorized":

@@ -31,6 +31,7 @@ export type Problem = {
     | "unsupported_media_type"
     | "method_not_allowed"
     | "store_unavailable"
+    | "overloaded"
     | "internal";
   /** What to do about it. */
   hint: string;
@@ -72,6 +73,21 @@ export type Status = {
   store: {
     ok: boolean;
     trouble: string | null;
+  };
+  /** What the machine has to carry. */
+  load: {
+    /** Requests of clients under way, streams included. */
+    requests_running: number;
+    /** How many there may be; more are refused with 503. */
+    requests_limit: number;
+    /** How late the process does what is due. */
+    event_loop_delay_ms: number;
+    /** In use of what the process may have, 0 to 1. */
+    memory_share: number;
+    /** What part of new requests is refused, 0 to 1. */
+    refused_share: number;
+    /** Why; null while none is refused. */
+    reason: "open_requests" | "event_loop" | "memory" | null;
   };
   counts: {
     providers: number;
@@ -680,7 +696,7 @@ export type UsageRow = TokenCounts & {
 
 export type Notice = {
   id: string;
-  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`: the gateway's own. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
@@ -692,7 +708,8 @@ export type Notice = {
     | "region_refused"
     | "not_an_api"
     | "store_unavailable"
-    | "master_key_wrong";
+    | "master_key_wrong"
+    | "overloaded";
   /** null for what is about the gateway as a whole. */
   provider_id: string | null;
   /** What happened. */
@@ -712,6 +729,8 @@ export type Notice = {
     resting?: number;
     /** How many keys there are. */
     total?: number;
+    /** Of `overloaded`: what there is too much of. */
+    reason?: "open_requests" | "event_loop" | "memory";
   };
   /** A call that offers itself as the remedy, such as enabling all refused keys again. */
   action: {

@@ -78,6 +78,7 @@ const errors = {
   upstream_unreachable: { label: "outcomes.unreachable", text: "outcomes.errorUnreachable" },
   upstream_timeout: { label: "outcomes.timeout", text: "outcomes.errorTimeout" },
   body_too_large: { label: "outcomes.errorBodyTooLargeLabel", text: "outcomes.errorBodyTooLarge" },
+  overloaded: { label: "outcomes.errorOverloadedLabel", text: "outcomes.errorOverloaded" },
   invalid_request: { label: "outcomes.errorInvalidRequestLabel", text: "outcomes.errorInvalidRequest" },
 } as const satisfies Readonly<Record<string, Words>>;
 

@@ -8,12 +8,14 @@ import type { CatalogEvent } from "../../catalog/events.ts";
 import { type EventHub, frequentEvents, type GatewayEvent } from "../../control-plane/event-hub.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenedStore } from "../../store/store.ts";
+import type { LoadRoom } from "./load-room.ts";
 
 export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redact" | "onTrouble"> {
   readonly clock: Clock;
   readonly catalog: Pick<Catalog, "providers" | "labelOfKey">;
   readonly store: OpenedStore;
   readonly events: Pick<EventHub, "publish">;
+  readonly load: Pick<LoadRoom, "state">;
 }
 
 /** Whoever wants to know what went through: the explanation of requests, usage, notices, and those who follow the events. */
@@ -30,7 +32,7 @@ export interface ActivityRoom {
   readonly catalogEvent: (event: CatalogEvent) => void;
 }
 
-export function openActivity({ clock, catalog, store, events, ...parts }: ActivityRoomParts): ActivityRoom {
+export function openActivity({ clock, catalog, store, events, load, ...parts }: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
   const publish = (event: GatewayEvent): void => {
     const skipped = frequentEvents.has(event.type) ? gate.pass(event.type) : 0;
@@ -48,6 +50,7 @@ export function openActivity({ clock, catalog, store, events, ...parts }: Activi
     },
     storeTrouble: () => store.trouble,
     masterKeyMatches: () => store.masterKeyMatches,
+    overload: () => load.state().reason,
   });
 
   return {
@@ -58,6 +61,8 @@ export function openActivity({ clock, catalog, store, events, ...parts }: Activi
       dismiss: (id) => book.dismiss(id),
     },
     requestEnded: (record) => {
+      // Writing down every one of them would be a load of its own: they are counted, and told of as one notice.
+      if (record.error === "overloaded") return;
       const { endedAt } = kept.record(record);
       watch.request(record);
       publish(finished(record, endedAt));

@@ -11,6 +11,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
 import type { ActivityRoom } from "./activity-room.ts";
+import type { LoadRoom } from "./load-room.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface CoreOptions {
@@ -21,6 +22,8 @@ export interface CoreOptions {
   readonly environment: Environment;
   readonly requireToken: boolean;
   readonly allowPrivateMetadata: boolean;
+  readonly maxRequests?: number | undefined;
+  readonly maxMemoryMb?: number | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
   /** Called while the database opens, which takes its time in a thread of its own: to load what is needed next. */
@@ -45,6 +48,7 @@ export interface Core {
   readonly auth: AdminAuth;
   readonly sessions: SessionWriter;
   readonly activity: ActivityRoom;
+  readonly load: LoadRoom;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
   /** The admin token, if it was made now: shown this once. */
@@ -82,15 +86,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 async function loadParts() {
-  const [catalog, environment, auth, hub, journal, activity] = await Promise.all([
+  const [catalog, environment, auth, hub, journal, activity, load] = await Promise.all([
     import("../../catalog/catalog.ts"),
     import("../../catalog/environment.ts"),
     import("../../control-plane/auth.ts"),
     import("../../control-plane/event-hub.ts"),
     import("../../store/journal.ts"),
     import("./activity-room.ts"),
+    import("./load-room.ts"),
   ]);
-  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity };
+  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity, ...load };
 }
 
 async function joinCore(
@@ -131,8 +136,10 @@ async function joinCore(
   catalog.restoreStats(totals);
   // First, so that whoever is told after it finds the catalog in step.
   listeners.push((event) => catalog.observe(event));
+  const load = parts.openLoad(options);
   const activity = parts.openActivity({
     lastSeq,
+    load,
     catalog,
     store,
     events,
@@ -169,12 +176,14 @@ async function joinCore(
     auth,
     sessions,
     activity,
+    load,
     redact: redactor.redact,
     madeToken,
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
     close: async () => {
       environment.close();
+      load.close();
       await sessions.flush();
       await activity.kept.flush();
       await journal.flush();

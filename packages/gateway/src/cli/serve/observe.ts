@@ -22,7 +22,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
   readonly dataPlane: DataPlane;
   readonly metrics: Metrics;
 } {
-  const { activity, auth, catalog, clock, events, store, tell } = core;
+  const { activity, auth, catalog, clock, events, load, store, tell } = core;
   const metrics: Metrics = new Metrics({
     version,
     slugOf: (id) => slugOf(catalog, id),
@@ -31,6 +31,8 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
       requestsRunning: dataPlane.running,
       eventSubscribers: events.subscribers,
       storeOk: store.trouble === undefined,
+      requestsLimit: load.mostRunning,
+      refusedShare: load.state().refusedShare,
     }),
   });
   core.onPoolEvent((event) => metrics.event(event));
@@ -51,10 +53,12 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
     onRequest: (record) => {
       activity.requestEnded(record);
       metrics.request(record);
-      if (isWritten("info")) logRequest(log, record);
+      if (record.error !== "overloaded" && isWritten("info")) logRequest(log, record);
     },
     onFault: (what, error) => log.error({ err: error, what }, "Something went wrong inside Keywheel"),
     version,
+    budgetBytes: load.bodyBytes,
+    refusal: load.refusal,
   });
   return { dataPlane, metrics };
 }

@@ -38,7 +38,7 @@ export function answerClientError(error: Error, socket: Duplex, isBusy: boolean)
     return;
   }
   if (code === "HPE_HEADER_OVERFLOW") refuse(socket, 431, "The request headers are larger than 64 KB.");
-  else if (code === "ERR_HTTP_REQUEST_TIMEOUT") refuse(socket, 408, "The request headers did not come within 60 s.");
+  else if (code === "ERR_HTTP_REQUEST_TIMEOUT") refuse(socket, 408, "The request headers did not come within 30 s.");
   else
     refuse(socket, 400, "This is not HTTP as it can be understood. If the client uses https, it must use http here.");
 }

@@ -44,7 +44,12 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const upstream = openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const { dataPlane, metrics } = openDataPlane({ core, upstream, version: programVersion(), ...parts });
   const control = new ControlRoom(
-    () => openControlPlane({ core, ...controlParts(core, { upstream, redactor, life }), log: log.log }),
+    () =>
+      openControlPlane({
+        core,
+        ...controlParts(core, { upstream, redactor, life, running: () => dataPlane.running }),
+        log: log.log,
+      }),
     {
       metrics,
       auth: isLoopback(options.host) ? undefined : core.auth,
@@ -52,7 +57,10 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   );
   // Before the doors open: loading it later would hold up the first requests.
   await control.load();
-  const server = await startServer(roomsFor(options, control, dataPlane), options);
+  const server = await startServer(roomsFor(options, control, dataPlane), {
+    ...options,
+    mostConnections: core.load.mostConnections,
+  });
   life.urls.push(server.url);
 
   const upkeep = startUpkeep(core, log);
@@ -86,7 +94,17 @@ interface Life {
 
 function controlParts(
   core: Core,
-  { upstream, redactor, life }: { readonly upstream: Upstream; readonly redactor: Redactor; readonly life: Life },
+  {
+    upstream,
+    redactor,
+    life,
+    running,
+  }: {
+    readonly upstream: Upstream;
+    readonly redactor: Redactor;
+    readonly life: Life;
+    readonly running: () => number;
+  },
 ) {
   return {
     info: {
@@ -94,6 +112,7 @@ function controlParts(
       startedAt: life.startedAt,
       urls: () => life.urls,
       masterKeyOk: () => core.store.masterKeyMatches,
+      load: () => ({ ...core.load.state(), running: running(), mostRunning: core.load.mostRunning }),
     },
     testKey: createKeyTest(core, redactor, async () => upstream),
     listModels: createModelLister(core, redactor, async () => upstream),

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isControlPath } from "../../control-plane/doors.ts";
 import { failed } from "../exit.ts";
+import { Connections } from "./connections.ts";
 import { answerClientError, answerConnect, answerUpgrade } from "./raw-answers.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -23,6 +24,8 @@ export interface Rooms {
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Connections of clients at once; default: no bound. */
+  readonly mostConnections?: number;
 }
 
 /** A server that listens. */
@@ -43,14 +46,22 @@ export interface Patience {
   readonly controlMs: number;
 }
 
+/** How long a client may take to say what it wants. */
+const headersMs = 30_000;
+
 /** @throws CommandError (1) if the address cannot be had */
 export async function startServer(rooms: Rooms, options: ServerOptions): Promise<RunningServer> {
-  const busy: Busy = { exchanges: new Set(), sockets: new Set(), upgraded: new Map() };
+  const connections = new Connections(options.mostConnections ?? Infinity);
+  const busy: Busy = { exchanges: new Set(), connections, upgraded: new Map() };
   let isStopping = false;
   const server = createServer({
     // An upload may take as long as it takes; it is the data plane that watches over it.
     requestTimeout: 0,
-    headersTimeout: 60_000,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: 5_000,
+    // So that a client that vanished without a word is found out, however long its answer is silent.
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
     // Longer than the 60 s after which load balancers drop an idle connection: they must be the ones to hang up.
     keepAliveTimeout: 75_000,
     maxHeaderSize: 65_536,
@@ -59,22 +70,19 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.trim().toLowerCase() === "websocket",
   });
   const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    track(busy.exchanges, request, response);
-    if (isStopping) response.shouldKeepAlive = false;
+    track(busy, request, response);
+    if (isStopping || connections.isCrowded) response.shouldKeepAlive = false;
     if (!rooms.admits(request, response)) return;
     if (!isControlPath(request.url ?? "/")) return rooms.data(request, response, expectsContinue);
     if (expectsContinue) response.writeContinue();
     rooms.control(request, response);
   };
-  server.on("connection", (socket: Socket) => {
-    busy.sockets.add(socket);
-    socket.once("close", () => busy.sockets.delete(socket));
-  });
+  server.on("connection", (socket: Socket) => connections.add(socket));
   server.on("request", (request, response) => accept(request, response, false));
   server.on("checkContinue", (request, response) => accept(request, response, true));
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // From here on it is no HTTP connection, and whoever took it ends it.
-    busy.sockets.delete(socket);
+    connections.remove(socket);
     socket.on("error", () => socket.destroy());
     if (!rooms.admitsUpgrade(request, socket)) return;
     if (isControlPath(request.url ?? "/")) return answerUpgrade(socket);
@@ -84,11 +92,7 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
   });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerConnect(socket));
   server.on("clientError", (error: Error, socket: Duplex) => {
-    answerClientError(
-      error,
-      socket,
-      [...busy.exchanges].some((exchange) => exchange.socket === socket),
-    );
+    answerClientError(error, socket, connections.isBusy(socket));
   });
 
   const address = await listen(server, options);
@@ -112,16 +116,21 @@ interface Exchange {
 /** What is under way. */
 interface Busy {
   readonly exchanges: Set<Exchange>;
-  /** Every connection that speaks HTTP. */
-  readonly sockets: Set<Duplex>;
+  /** Those that speak HTTP. */
+  readonly connections: Connections;
   /** Those that speak WebSocket, and their ends. */
   readonly upgraded: Map<Duplex, Promise<void>>;
 }
 
-function track(running: Set<Exchange>, request: IncomingMessage, response: ServerResponse): void {
-  const exchange = { socket: request.socket, response, isControl: isControlPath(request.url ?? "/") };
-  running.add(exchange);
-  response.once("close", () => running.delete(exchange));
+function track({ exchanges, connections }: Busy, request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  const exchange = { socket, response, isControl: isControlPath(request.url ?? "/") };
+  exchanges.add(exchange);
+  connections.began(socket);
+  response.once("close", () => {
+    exchanges.delete(exchange);
+    connections.ended(socket);
+  });
 }
 
 function listen(server: Server, { host, port }: ServerOptions): Promise<AddressInfo> {
@@ -165,7 +174,7 @@ async function stop(
     setTimeout(() => cutControl(busy), controlMs),
     setTimeout(() => (cutOff = cutAll(server, busy)), graceMs),
     // Node itself waits for a next request on them, and for the first one up to a minute.
-    setInterval(() => closeIdle(busy), 50),
+    setInterval(() => busy.connections.closeIdle(), 50),
   ];
   await closed;
   await Promise.all(busy.upgraded.values());
@@ -183,9 +192,4 @@ function cutAll(server: Server, { exchanges, upgraded }: Busy): number {
   server.closeAllConnections();
   for (const socket of upgraded.keys()) socket.destroy();
   return count;
-}
-
-function closeIdle({ sockets, exchanges }: Busy): void {
-  const active = new Set<Duplex>([...exchanges].map(({ socket }) => socket));
-  for (const socket of sockets) if (!active.has(socket)) socket.destroy();
 }

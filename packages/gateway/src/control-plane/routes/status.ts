@@ -34,11 +34,23 @@ export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
       require_token: catalog.requiresToken,
       master_key_ok: info.masterKeyOk(),
       store: { ok: store.trouble === undefined, trouble: store.trouble ?? null },
+      load: loadOf(info.load()),
       counts: { providers: providers.length, keys, tokens: catalog.tokens.count },
       providers,
     };
     return c.json(body, 200);
   });
+}
+
+function loadOf(load: ReturnType<ControlPlaneDeps["info"]["load"]>) {
+  return {
+    requests_running: load.running,
+    requests_limit: load.mostRunning,
+    event_loop_delay_ms: Math.round(load.loopDelayMs),
+    memory_share: Math.round(load.memoryShare * 1000) / 1000,
+    refused_share: load.refusedShare,
+    reason: load.reason ?? null,
+  };
 }
 
 const noKeys: KeyCounts = { total: 0, available: 0, cooling_down: 0, disabled: 0, unresolved: 0 };

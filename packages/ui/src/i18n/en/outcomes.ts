@@ -26,6 +26,8 @@ export const outcomes = {
   errorBodyTooLarge: "the request is larger than this provider's limit.",
   errorInvalidRequest: "the request cannot be forwarded.",
   errorBodyTooLargeLabel: "Too large",
+  errorOverloadedLabel: "Gateway overloaded",
+  errorOverloaded: "the gateway had more to carry than it can",
   errorInvalidRequestLabel: "Cannot be forwarded",
   errorTokenLimitedLabel: "Token limit",
   errorUnauthorizedLabel: "Token refused",

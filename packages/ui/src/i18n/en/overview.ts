@@ -76,6 +76,12 @@ export const overview = {
   noticeMasterKey: "Stored keys cannot be read",
   noticeMasterKeyHint:
     "They were encrypted with another master key. Start the gateway with that one, or delete them and add them again.",
+  noticeFull: "As many requests are under way as this gateway may carry: new ones are refused",
+  noticeFullHint: "Raise --max-requests or the limit of open files, or run several gateways.",
+  noticeLate: "More requests come than this gateway can serve in time: some are refused",
+  noticeLateHint: "Give it a faster processor, or run several gateways.",
+  noticeMemory: "This gateway runs out of memory: most new requests are refused",
+  noticeMemoryHint: "Give it more memory, or lower the largest request body in the providers' settings.",
   noticeNoKey: "{{provider}} has no key that could be used",
   noticeNoKeyHint: "Add a key, or enable one that works.",
   noticeNotApi: "{{host}} answers {{provider}} with a web page",

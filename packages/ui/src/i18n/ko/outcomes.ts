@@ -26,6 +26,8 @@ export const outcomes: SectionOf<"outcomes"> = {
   errorBodyTooLarge: "요청이 이 제공업체에 설정된 최대 크기를 넘었습니다.",
   errorInvalidRequest: "전달할 수 없는 요청입니다.",
   errorBodyTooLargeLabel: "최대 크기 초과",
+  errorOverloadedLabel: "게이트웨이 과부하",
+  errorOverloaded: "게이트웨이가 감당할 수 있는 것보다 요청이 많았습니다",
   errorInvalidRequestLabel: "전달할 수 없음",
   errorTokenLimitedLabel: "토큰 한도 도달",
   errorUnauthorizedLabel: "토큰 거부됨",

@@ -70,6 +70,12 @@ export const overview: SectionOf<"overview"> = {
   noticeMasterKey: "저장된 키를 읽을 수 없습니다",
   noticeMasterKeyHint:
     "다른 마스터 키로 암호화되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 삭제하고 다시 추가하세요.",
+  noticeFull: "진행 중인 요청이 이 게이트웨이의 한도에 이르러 새 요청을 거부하고 있습니다",
+  noticeFullHint: "--max-requests 또는 열 수 있는 파일 수의 한도를 늘리거나, 게이트웨이를 여러 대 실행하세요.",
+  noticeLate: "제때 처리할 수 있는 것보다 많은 요청이 들어와 일부를 거부하고 있습니다",
+  noticeLateHint: "더 빠른 프로세서를 쓰거나 게이트웨이를 여러 대 실행하세요.",
+  noticeMemory: "게이트웨이의 메모리가 부족해 새 요청을 대부분 거부하고 있습니다",
+  noticeMemoryHint: "메모리를 늘리거나, 제공업체 설정에서 요청 본문의 최대 크기를 줄이세요.",
   noticeNoKey: "{{provider}}에 사용할 수 있는 키가 없습니다",
   noticeNoKeyHint: "키를 추가하거나, 정상인 키를 활성화하세요.",
   noticeNotApi: "{{host}}에서 {{provider}} 요청에 웹페이지로 응답합니다",

@@ -57,6 +57,8 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
       return { title: t("overview.noticeStore"), hint: t("overview.noticeStoreHint") };
     case "master_key_wrong":
       return { title: t("overview.noticeMasterKey"), hint: t("overview.noticeMasterKeyHint") };
+    case "overloaded":
+      return overloadText(facts.reason, t);
   }
 }
 
@@ -76,6 +78,19 @@ export function remedyOf(code: Notice["code"]): "pool" | "settings" | undefined 
       return "settings";
     case "store_unavailable":
     case "master_key_wrong":
+    case "overloaded":
       return undefined;
+  }
+}
+
+function overloadText(reason: Notice["facts"]["reason"], t: TFunction): NoticeText {
+  switch (reason) {
+    case "open_requests":
+      return { title: t("overview.noticeFull"), hint: t("overview.noticeFullHint") };
+    case "memory":
+      return { title: t("overview.noticeMemory"), hint: t("overview.noticeMemoryHint") };
+    case "event_loop":
+    case undefined:
+      return { title: t("overview.noticeLate"), hint: t("overview.noticeLateHint") };
   }
 }

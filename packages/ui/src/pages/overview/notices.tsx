@@ -73,6 +73,7 @@ const grave: ReadonlySet<Notice["code"]> = new Set([
   "not_an_api",
   "store_unavailable",
   "master_key_wrong",
+  "overloaded",
 ]);
 
 function NoticeAlert({ notice, provider, nextBack }: NoticeAlertProps): ReactNode {
