@@ -9,8 +9,8 @@ import {
 } from "./raw-provider.ts";
 import { converse, type RawMessage } from "./raw-socket.ts";
 
-/** How many connections a batch has at once at most. */
-export const batchSize = 48;
+/** How many connections a batch has at once at most; long runs take larger ones, to get on. */
+export const batchSize = Number(process.env["KEYWHEEL_FUZZ_BATCH"] ?? 48);
 /** The pool keeps idle connections to its provider; the process some files of its own. */
 const filesBeyondBatch = 80;
 /** Far above what a batch takes, far below what a leak of a long run would. */

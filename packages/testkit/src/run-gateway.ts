@@ -23,6 +23,8 @@ export interface RunGatewayOptions {
   readonly dataDir?: string;
   /** How long a start may take; default 15 s. */
   readonly startTimeoutMs?: number;
+  /** `ulimit -n` of the process; default: this one's. */
+  readonly openFiles?: number;
 }
 
 /** What `POST /api/providers` takes, as far as tests need it. */
@@ -143,6 +145,7 @@ class GatewayProcess implements RunningGateway {
   readonly dataDir: string;
   readonly #temporary: string | undefined;
   readonly #startTimeoutMs: number;
+  readonly #openFiles: number | undefined;
   #env: Readonly<Record<string, string>>;
   #flags: readonly string[];
   #child: ChildProcess | undefined;
@@ -155,6 +158,7 @@ class GatewayProcess implements RunningGateway {
     this.#temporary = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), "keywheel-test-")) : undefined;
     this.dataDir = options.dataDir ?? join(this.#temporary ?? "", "data");
     this.#startTimeoutMs = options.startTimeoutMs ?? 15_000;
+    this.#openFiles = options.openFiles;
     this.#env = options.env ?? {};
     this.#flags = options.flags ?? [];
     process.on("exit", this.#onExit);
@@ -186,23 +190,25 @@ class GatewayProcess implements RunningGateway {
   }
 
   async start(): Promise<void> {
-    const { node, args } = program();
+    const { node, args } = keywheel();
     const readyFile = join(dirname(this.dataDir), "ready.json");
     rmSync(readyFile, { force: true });
-    const child = spawn(
-      node,
-      [...args, "start", "--port", "0", "--data-dir", this.dataDir, "--ready-file", readyFile, ...this.#flags],
-      {
-        cwd: dirname(this.dataDir),
-        env: {
-          PATH: process.env.PATH,
-          HOME: dirname(this.dataDir),
-          KEYWHEEL_ADMIN_TOKEN: this.adminToken,
-          ...this.#env,
-        },
-        stdio: ["ignore", "pipe", "pipe"],
+    const own = ["start", "--port", "0", "--data-dir", this.dataDir, "--ready-file", readyFile, ...this.#flags];
+    const command = [node, ...args, ...own];
+    const [program, ...words] =
+      this.#openFiles === undefined
+        ? command
+        : ["sh", "-c", `ulimit -n ${this.#openFiles} && exec "$@"`, "sh", ...command];
+    const child = spawn(program ?? node, words, {
+      cwd: dirname(this.dataDir),
+      env: {
+        PATH: process.env.PATH,
+        HOME: dirname(this.dataDir),
+        KEYWHEEL_ADMIN_TOKEN: this.adminToken,
+        ...this.#env,
       },
-    );
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.#child = child;
     this.#ended = once(child, "exit").then(([code]) => {
       this.#child = undefined;
@@ -315,7 +321,7 @@ class GatewayProcess implements RunningGateway {
 }
 
 /** The built program on the Node that came with the dependencies; the sources themselves where `KEYWHEEL_TEST_SOURCES` is set. */
-function program(): { node: string; args: readonly string[] } {
+function keywheel(): { node: string; args: readonly string[] } {
   const node = existsSync(ownNode) ? ownNode : process.execPath;
   if (process.env.KEYWHEEL_TEST_SOURCES !== undefined) {
     const source = join(root, "packages", "gateway", "src", "cli", "main.ts");

@@ -86,7 +86,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 async function loadParts() {
-  const [catalog, environment, auth, hub, journal, activity, load] = await Promise.all([
+  const [catalog, environment, auth, hub, journal, activity, { openLoad }] = await Promise.all([
     import("../../catalog/catalog.ts"),
     import("../../catalog/environment.ts"),
     import("../../control-plane/auth.ts"),
@@ -95,7 +95,7 @@ async function loadParts() {
     import("./activity-room.ts"),
     import("./load-room.ts"),
   ]);
-  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity, ...load };
+  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity, openLoad };
 }
 
 async function joinCore(

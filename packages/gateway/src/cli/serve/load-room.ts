@@ -40,7 +40,8 @@ export function openLoad({ maxRequests, maxMemoryMb, log }: LoadRoomOptions): Lo
     if (reason === told) return;
     told = reason;
     const figures = { loopDelayMs: Math.round(loopDelayMs), memoryPercent: Math.round(memoryShare * 100) };
-    if (reason === undefined) log.info({ ...figures, refused }, "No longer overloaded");
+    // As loud as the beginning: who was told of that is to be told of the end.
+    if (reason === undefined) log.warn({ ...figures, refused }, "No longer overloaded");
     else log.warn({ reason, ...figures, limit: limits.mostRunning }, "Overloaded: new requests are refused with 503");
     if (reason === undefined) refused = 0;
   };
