@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { reply, type Reply, runGateway, type RunningGateway, type ScriptedKind } from "@keywheel/testkit";
@@ -45,6 +46,39 @@ function leaksIn(text: string, slices: ReadonlySet<string>): string[] {
   }
   return leaks;
 }
+
+describe("a diagnostic report of the process", () => {
+  it("holds neither the environment nor a key", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "keywheel-report-"));
+    const masterKey = randomBytes(32).toString("base64");
+    await using reported = await runGateway({
+      env: {
+        NODE_OPTIONS: `--report-on-signal --report-directory=${folder}`,
+        KEYWHEEL_MASTER_KEY: masterKey,
+        REPORTED_KEY: environmentKey,
+      },
+    });
+    await using pool = await poolOf(reported, { keys: [{ api_key: aKey("reported") }, { api_key: "$REPORTED_KEY" }] });
+    await pool.send();
+
+    process.kill(reported.pid, "SIGUSR2");
+    const [name = ""] = await eventually(
+      async () => readdirSync(folder),
+      (names) => names.length > 0,
+      { what: "the report" },
+    );
+    const text = await eventually(
+      async () => readFileSync(join(folder, name), "utf8"),
+      (report) => report.trimEnd().endsWith("}"),
+      { what: "the whole of it" },
+    );
+    rmSync(folder, { recursive: true });
+
+    expect(JSON.parse(text)).toHaveProperty("javascriptHeap");
+    for (const secret of [masterKey, environmentKey, reported.adminToken, pool.values[0] ?? ""])
+      expect(leaksIn(text, slicesOf(secret))).toEqual([]);
+  });
+});
 
 /** How a provider may repeat a key. */
 function echoesOf(value: string): string {

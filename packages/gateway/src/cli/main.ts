@@ -8,5 +8,8 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// A diagnostic report (`--report-on-fatalerror` and its like) lists the environment, and that may hold every key there is.
+process.report.excludeEnv = true;
+
 // Not `process.exit`: what was printed may still be on its way.
 process.exitCode = await run(process.argv.slice(2), processTerminal());

@@ -27,7 +27,7 @@ export class SqliteThread {
   #fault: SqliteFault | undefined;
 
   constructor() {
-    this.#worker = new Worker(workerUrl(), { execArgv: ["--disable-warning=ExperimentalWarning"] });
+    this.#worker = new Worker(workerUrl(), { env: {}, execArgv: ["--disable-warning=ExperimentalWarning"] });
     this.#worker.unref();
     this.#worker.on("message", (reply: SqliteReply) => this.#settle(reply));
     this.#worker.on("error", (error: unknown) => this.#fail(error instanceof Error ? error.message : String(error)));

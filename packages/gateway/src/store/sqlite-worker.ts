@@ -15,6 +15,9 @@ const nothing: SqliteResult = { rows: [], changes: 0 };
 const maxPrepared = 200;
 const sqliteCannotOpen = 14;
 
+// A thread reports for itself, and has no use for the environment either. @see cli/main.ts
+process.report.excludeEnv = true;
+
 let database: DatabaseSync | undefined;
 /** The file as it was opened. */
 let opened: { readonly file: string; readonly inode: number } | undefined;
