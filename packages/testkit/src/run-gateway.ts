@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { keepTraces, traces } from "./traces.ts";
 import type { ScriptedKind } from "./scripted-provider/scripted-provider.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -194,6 +195,7 @@ class GatewayProcess implements RunningGateway {
     const readyFile = join(dirname(this.dataDir), "ready.json");
     rmSync(readyFile, { force: true });
     const own = ["start", "--port", "0", "--data-dir", this.dataDir, "--ready-file", readyFile, ...this.#flags];
+    if (traces !== undefined) own.push("--log-level", "debug");
     const command = [node, ...args, ...own];
     const [program, ...words] =
       this.#openFiles === undefined
@@ -316,6 +318,7 @@ class GatewayProcess implements RunningGateway {
   async [Symbol.asyncDispose](): Promise<void> {
     process.off("exit", this.#onExit);
     await this.kill();
+    keepTraces(this.dataDir, this.#output);
     if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
   }
 }

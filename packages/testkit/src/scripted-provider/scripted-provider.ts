@@ -14,6 +14,7 @@ import { OpenRequest, type RecordedRequest } from "./recorded-request.ts";
 import type { Reply } from "./reply.ts";
 import { Script, type ScriptFilter } from "./script.ts";
 import { acceptWebSocket } from "./websocket.ts";
+import { keepKeys } from "../traces.ts";
 
 /** Which vendor is played; `openai-compatible` is the generic one. Named as the gateway names its kinds. */
 export type ScriptedKind = "openai" | "anthropic" | "gemini" | "azure-openai" | "openai-compatible";
@@ -108,6 +109,7 @@ class RunningProvider implements ScriptedProvider {
     this.#dialect = dialects[this.kind](options);
     this.#letters = [...options.keys];
     this.#known = new Set(options.keys);
+    keepKeys(options.keys);
     this.#server = createServer({
       maxHeaderSize: 256 * 1024,
       keepAliveTimeout: 300_000,
