@@ -96,7 +96,7 @@ describe("a new admin token", () => {
     const { code } = auth.createSignInCode();
 
     const text = (await auth.rotate()).reveal();
-    await vi.waitFor(() => expect(store.meta.get("browser_sessions")).not.toContain("hash"));
+    await vi.waitFor(() => expect(store.meta.get("browser_sessions")).not.toContain("hash"), { timeout: 10_000 });
     const later = await open({ store });
 
     for (const one of [auth, later.auth]) {

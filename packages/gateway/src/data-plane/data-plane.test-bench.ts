@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterEach } from "vitest";
+import { afterEach, vi } from "vitest";
 import { type AttemptRecord, MemoryState, Pool, type PoolEvent, Secret, type StatePolicy } from "@keywheel/pool";
 import { aPolicy, type ScriptedKind, type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
@@ -178,4 +178,9 @@ export async function readUntilClosed(socket: Socket): Promise<string> {
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   if (!socket.destroyed) await once(socket, "close");
   return text;
+}
+
+/** Waits until `check` no longer fails: longer than any machine is busy, since nothing is asked but that it comes to pass. */
+export function comesToPass(check: () => void | Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: 10_000, interval: 5 });
 }

@@ -1,7 +1,7 @@
 import { createFakeClock, type Reply, reply } from "@keywheel/testkit";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { TokenRecord } from "../catalog/catalog.ts";
-import { type Bench, chat, failuresOf, openDataPlane } from "./data-plane.test-bench.ts";
+import { type Bench, chat, comesToPass, failuresOf, openDataPlane } from "./data-plane.test-bench.ts";
 import { TokenLimits } from "./token-limits.ts";
 
 const clock = createFakeClock();
@@ -150,14 +150,14 @@ describe("a client whose token is limited", () => {
       ),
     );
     await bench.provider.arrived(5);
-    await vi.waitFor(() => expect(bench.records.length).toBe(195), { interval: 10, timeout: 10_000 });
+    await comesToPass(() => expect(bench.records.length).toBe(195));
     abort.abort();
     const outcomes = await Promise.all(asked);
 
     expect(outcomes.filter((outcome) => outcome === 429).length).toBe(195);
     expect(bench.provider.requests.length).toBe(5);
     // Those who left gave their places back.
-    await vi.waitFor(() => expect(bench.running()).toBe(0), { interval: 10 });
+    await comesToPass(() => expect(bench.running()).toBe(0));
     answers = reply.json(200, {}, {});
     expect((await ask(bench)).status).toBe(200);
   });

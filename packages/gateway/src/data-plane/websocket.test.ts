@@ -16,6 +16,7 @@ import {
   openDataPlane,
   rawSocket,
   readUntilClosed,
+  comesToPass,
 } from "./data-plane.test-bench.ts";
 import { testCertificate, testCertificateKey, trustTestCertificate } from "./certificate.test-bench.ts";
 
@@ -57,7 +58,7 @@ async function granted(socket: Socket): Promise<Granted> {
   closers.push(() => socket.destroy());
   socket.on("data", (chunk: Buffer) => (bytes = Buffer.concat([bytes, chunk])));
   socket.on("error", () => {});
-  await vi.waitFor(() => expect(bytes.includes("\r\n\r\n")).toBe(true), { interval: 5 });
+  await comesToPass(() => expect(bytes.includes("\r\n\r\n")).toBe(true));
   const end = bytes.indexOf("\r\n\r\n") + 4;
   return { socket, head: bytes.subarray(0, end).toString("latin1"), received: () => bytes.subarray(end) };
 }
@@ -259,7 +260,7 @@ describe("a WebSocket handshake", () => {
     await upgraded(bench);
 
     expect(bench.provider.picks()).toBe("AAAB");
-    await vi.waitFor(() => expect(bench.records).toHaveLength(3));
+    await comesToPass(() => expect(bench.records).toHaveLength(3));
     expect(bench.records[0]).toMatchObject({
       model: "gpt-realtime",
       sessionId: expect.stringMatching(/^ses_/) as string,
@@ -338,7 +339,7 @@ describe("a refused handshake", () => {
       await asked.ended;
 
       expect(asked.state).toBe("aborted");
-      await vi.waitFor(() => expect(bench.records).toMatchObject([{ status: 0, ending: "gone" }]));
+      await comesToPass(() => expect(bench.records).toMatchObject([{ status: 0, ending: "gone" }]));
       expect(await failuresOf(bench)).toEqual([0, 0, 0]);
     },
   );
@@ -371,8 +372,8 @@ describe("a granted WebSocket", () => {
     closers.push(() => socket.destroy());
     socket.write(up);
 
-    await vi.waitFor(() => expect(seenBytes).toBe(up.length), { timeout: 10_000 });
-    await vi.waitFor(() => expect(bytes).toBeGreaterThan(down.length), { timeout: 10_000 });
+    await comesToPass(() => expect(seenBytes).toBe(up.length));
+    await comesToPass(() => expect(bytes).toBeGreaterThan(down.length));
     const all = Buffer.concat(chunks);
     expect(seen.digest("hex")).toBe(sha256(up));
     expect(sha256(all.subarray(all.indexOf("\r\n\r\n") + 4))).toBe(sha256(down));
@@ -433,8 +434,8 @@ describe("a granted WebSocket", () => {
     const client = await granted(socket);
     socket.write(", and more");
 
-    await vi.waitFor(() => expect(client.received().toString()).toBe("hello client"));
-    await vi.waitFor(() => expect(Buffer.concat(heads).toString()).toBe("hello provider, and more"));
+    await comesToPass(() => expect(client.received().toString()).toBe("hello client"));
+    await comesToPass(() => expect(Buffer.concat(heads).toString()).toBe("hello provider, and more"));
   });
 
   it.each(leavings)("ends at the provider when the client ends it by $how: $name", async ({ how, secure }) => {
@@ -455,7 +456,7 @@ describe("a granted WebSocket", () => {
     // TLS has no reset of its own; there, what was cut lacks TLS's own end.
     expect(await ended.promise).toBe(how === "resetAndDestroy" && !secure ? "reset" : "closed");
     expect(performance.now() - startedAt).toBeLessThan(1_000);
-    await vi.waitFor(() => expect(bench.records).toHaveLength(1));
+    await comesToPass(() => expect(bench.records).toHaveLength(1));
     expect(bench.records[0]).toMatchObject({ status: 101, ending: how === "resetAndDestroy" ? "gone" : "completed" });
   });
 
@@ -472,7 +473,7 @@ describe("a granted WebSocket", () => {
     await closed;
 
     expect(performance.now() - startedAt).toBeLessThan(1_000);
-    await vi.waitFor(() => expect(bench.records).toHaveLength(1));
+    await comesToPass(() => expect(bench.records).toHaveLength(1));
     expect(bench.records[0]).toMatchObject({
       status: 101,
       ending: how === "resetAndDestroy" ? "truncated" : "completed",
@@ -489,7 +490,7 @@ describe("a granted WebSocket", () => {
     await once(client.socket, "close");
 
     expect(client.received().length).toBe(700_000);
-    await vi.waitFor(() =>
+    await comesToPass(() =>
       expect(bench.records).toMatchObject([{ ending: "completed", requestBytes: 10, responseBytes: 700_000 }]),
     );
   });
@@ -504,9 +505,9 @@ describe("a granted WebSocket", () => {
     bench.provider.on().next(slowDown);
     await refused(bench, handshake("/llm/realtime"));
     expect(await failuresOf(bench)).toEqual([1]);
-    await vi.waitFor(async () => expect((await refusedOrGranted(bench)).status).toBe(101), { timeout: 3_000 });
+    await comesToPass(async () => expect((await refusedOrGranted(bench)).status).toBe(101));
 
-    await vi.waitFor(async () => expect(await failuresOf(bench)).toEqual([0]));
+    await comesToPass(async () => expect(await failuresOf(bench)).toEqual([0]));
     const open = bench.provider.openRequests[0];
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(open?.state).toBe("open");
@@ -525,7 +526,7 @@ describe("a granted WebSocket", () => {
     const { head } = await granted(socket);
 
     expect(head).toContain("x-keywheel-attempts: 3");
-    await vi.waitFor(() => expect(sha256(Buffer.concat(seen))).toBe(sha256(early)));
+    await comesToPass(() => expect(sha256(Buffer.concat(seen))).toBe(sha256(early)));
   });
 
   it("leaves nothing behind, however many there are and however each is left", async () => {
@@ -561,9 +562,9 @@ describe("a granted WebSocket", () => {
       }),
     );
 
-    await vi.waitFor(() => expect(bench.running()).toBe(0), { timeout: 4_000 });
+    await comesToPass(() => expect(bench.running()).toBe(0));
     expect(bench.records).toHaveLength(60);
-    await vi.waitFor(() => expect(open.size).toBe(0));
+    await comesToPass(() => expect(open.size).toBe(0));
     expect(bench.faults).toEqual([]);
     expect(await failuresOf(bench)).toEqual([0, 0, 0]);
   });
@@ -574,7 +575,7 @@ describe("a granted WebSocket", () => {
     expect(bench.running()).toBe(1);
     client.socket.destroy();
 
-    await vi.waitFor(() => expect(bench.running()).toBe(0), { timeout: 12_000 });
+    await comesToPass(() => expect(bench.running()).toBe(0));
   });
 });
 

@@ -35,7 +35,7 @@ describe("while the disk is full", () => {
     expect((await store.listSessions({ limit: 1 })).sessions).toEqual([]);
     await onWriter("PRAGMA max_page_count = 1000000");
 
-    await vi.waitFor(() => expect(store.trouble).toBeUndefined());
+    await vi.waitFor(() => expect(store.trouble).toBeUndefined(), { timeout: 10_000 });
     await store.saveSessions(sessions);
     expect((await store.listSessions({ limit: 1 })).sessions[0]?.id).toBe("chat-4999");
   });
@@ -138,9 +138,9 @@ describe("while another process writes to the database", () => {
 
     await journal.disableKey(aDisabledRecord());
     expect(journal.pending).toBe(1);
-    await vi.waitFor(() => expect(journal.trouble).toMatch(/locked by another process/));
+    await vi.waitFor(() => expect(journal.trouble).toMatch(/locked by another process/), { timeout: 10_000 });
     other.exec("commit");
-    await vi.waitFor(() => expect(journal.pending).toBe(0));
+    await vi.waitFor(() => expect(journal.pending).toBe(0), { timeout: 10_000 });
 
     expect((await store.load()).keys[0]?.enabled).toBe(false);
     expect(troubles.at(-1)).toBeUndefined();
