@@ -16,6 +16,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["packages/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+          testTimeout: 15_000,
         },
       },
       {
