@@ -1,6 +1,7 @@
 import type { Operations } from "./openapi.ts";
 import { ApiError, toApiError } from "./problem.ts";
 import { noteServerTime } from "./server-time.ts";
+import { sendSignedIn } from "./sign-in-gate.ts";
 
 /** Parts of a call that it needs, and none that it does not take. */
 type Parts<Name extends keyof Operations> = {
@@ -23,8 +24,14 @@ interface AnyParts extends Options {
   readonly body?: unknown;
 }
 
+/** Calls by which a browser signs in and out: to sign in again first would make no sense. */
+const ownSignIn: ReadonlySet<keyof Operations> = new Set(["POST /api/sign-in", "POST /api/sign-out"]);
+
 /**
  * Calls the control plane: `call("PATCH /api/keys/{id}", { params: { id }, body: { weight: 3 } })`.
+ *
+ * Where the browser turns out to be signed out while a page is shown, it waits until somebody has signed in again, and is
+ * sent once more.
  *
  * @throws ApiError for every answer that is not 2xx, and where there is none
  */
@@ -34,11 +41,16 @@ export async function call<Name extends keyof Operations>(
 ): Promise<Operations[Name]["answer"]> {
   const { params = {}, query = {}, body, signal } = options as AnyParts;
   const [method = "GET", template = ""] = name.split(" ");
-  const response = await send(pathOf(template, params, query), {
+  const init: RequestInit = {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     ...(signal ? { signal } : {}),
-  });
+  };
+  const response = await sendSignedIn(
+    () => send(pathOf(template, params, query), init),
+    ({ status }) => status === 401 && !ownSignIn.has(name),
+    signal,
+  );
   noteServerTime(response.headers.get("date"));
   if (!response.ok) throw await toApiError(response);
   const isJson = /json/.test(response.headers.get("content-type") ?? "");

@@ -1,14 +1,16 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { isApiError, isSignedOut } from "./problem.ts";
+import { signInGate } from "./sign-in-gate.ts";
 
 /**
  * Answers of the API, kept while pages show them.
  *
- * @param onSignedOut called when any call finds the browser signed out
+ * @param onSignedOut called when any call finds the browser signed out, and nobody signed in again
  */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: Error): void => {
-    if (isSignedOut(error)) onSignedOut();
+    // While a sign-in is asked for, only a wrong token can be what is refused.
+    if (isSignedOut(error) && !signInGate.isAsking) onSignedOut();
   };
   return new QueryClient({
     queryCache: new QueryCache({ onError }),

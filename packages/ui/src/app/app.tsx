@@ -4,6 +4,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { RouterProvider } from "react-router/dom";
 import { createQueryClient } from "../api/query-client.ts";
+import { signInGate } from "../api/sign-in-gate.ts";
 import { LiveContext } from "../events/live-context.ts";
 import { LiveEvents } from "../events/live-events.ts";
 import { Refresher } from "../events/refresher.ts";
@@ -33,6 +34,7 @@ export function App(): ReactNode {
 }
 
 function createParts() {
+  keepEscapeFromDialogsBelow();
   const client = createQueryClient(() => {
     live.events.stop();
     toSignIn(router);
@@ -43,4 +45,13 @@ function createParts() {
   const live = { events, refresher };
   const router = createRouter(client);
   return { client, live, router };
+}
+
+/** Dialogs listen on the window for Escape; while a sign-in is asked for on top of them, it is not meant for them. */
+function keepEscapeFromDialogsBelow(): void {
+  const keep = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && signInGate.isAsking) event.stopImmediatePropagation();
+  };
+  // Made before any dialog is, so that it is asked before them.
+  window.addEventListener("keydown", keep, { capture: true });
 }

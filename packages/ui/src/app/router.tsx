@@ -5,10 +5,9 @@ import { isSignedOut } from "../api/problem.ts";
 import { NotFoundPage } from "./not-found-page.tsx";
 import { PageError } from "./page-error.tsx";
 import { Shell } from "./shell/shell.tsx";
+import { basename, signInPath } from "./sign-in-path.ts";
 
 export type Router = ReturnType<typeof createBrowserRouter>;
-
-const basename = "/ui";
 
 /** Pages behind the sign-in. Each is loaded when it is opened first. */
 const pages: RouteObject[] = [
@@ -87,10 +86,4 @@ async function requireSignIn(client: QueryClient, { request }: LoaderFunctionArg
 export function toSignIn(router: Router): void {
   if (router.state.location.pathname.endsWith("/sign-in")) return;
   void router.navigate(signInPath(window.location.href), { replace: true });
-}
-
-function signInPath(from: string): string {
-  const { pathname, search } = new URL(from);
-  const back = `${pathname.startsWith(basename) ? pathname.slice(basename.length) : pathname}${search}`;
-  return back === "" || back === "/" ? "/sign-in" : `/sign-in?back=${encodeURIComponent(back)}`;
 }

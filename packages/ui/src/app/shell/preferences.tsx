@@ -5,6 +5,7 @@ import { use, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
 import { call } from "../../api/client.ts";
+import { signInGate } from "../../api/sign-in-gate.ts";
 import { LiveContext } from "../../events/live-context.ts";
 import { chooseLanguage, languages, type Language } from "../../i18n/i18n.ts";
 
@@ -72,10 +73,12 @@ function useSignOut(): () => void {
   const live = use(LiveContext);
   return () => {
     live?.events.stop();
+    signInGate.leave();
     void call("POST /api/sign-out")
       // Signed out already, or unreachable: what was loaded is forgotten either way.
       .catch(() => undefined)
       .then(async () => {
+        signInGate.signedOut();
         await navigate("/sign-in", { replace: true });
         client.clear();
       });

@@ -1,15 +1,15 @@
 import { AppShell, Burger, Group, ScrollArea, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { use, useEffect, type ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Outlet, useLocation } from "react-router";
 import { statusQuery } from "../../api/queries.ts";
-import { LiveContext } from "../../events/live-context.ts";
 import { Logo } from "./logo.tsx";
 import { LiveBadge } from "./live-badge.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Preferences } from "./preferences.tsx";
+import { SignInAgain } from "./sign-in-again.tsx";
 import classes from "./shell.module.css";
 
 /** What stands around every page behind the sign-in. */
@@ -17,9 +17,7 @@ export function Shell(): ReactNode {
   const { t } = useTranslation();
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
-  const live = use(LiveContext);
   useEffect(() => close(), [pathname, close]);
-  useEffect(() => live?.events.start(), [live]);
 
   return (
     <AppShell
@@ -63,6 +61,7 @@ export function Shell(): ReactNode {
       <AppShell.Main id="main" tabIndex={-1} className={classes.main}>
         <Outlet />
       </AppShell.Main>
+      <SignInAgain />
     </AppShell>
   );
 }

@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { Provider } from "../../api/openapi.ts";
 import { noteServerTime } from "../../api/server-time.ts";
+import { sendSignedIn } from "../../api/sign-in-gate.ts";
 import { errorOf, type TurnError } from "./chat-error.ts";
 import { chatCall, messageIn, type Piece, type ProviderCall, readEvent, type Spoken } from "./dialects.ts";
 
@@ -66,27 +67,33 @@ export async function send(
   { path, headers, body }: ProviderCall,
   { session, signal }: { readonly session?: string; readonly signal?: AbortSignal } = {},
 ): Promise<Response> {
+  const init: RequestInit = {
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      ...headers,
+      // Lets the gateway know its own page, which needs no token.
+      "x-keywheel-page": "chat",
+      ...(session === undefined ? {} : { "x-keywheel-session": session }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    credentials: "same-origin",
+    cache: "no-store",
+    redirect: "error",
+    ...(signal === undefined ? {} : { signal }),
+  };
   try {
-    const response = await fetch(`/${slug}${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      headers: {
-        ...headers,
-        // Lets the gateway know its own page, which needs no token.
-        "x-keywheel-page": "chat",
-        ...(session === undefined ? {} : { "x-keywheel-session": session }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      credentials: "same-origin",
-      cache: "no-store",
-      redirect: "error",
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const response = await sendSignedIn(() => fetch(`/${slug}${path}`, init), isSignedOut, signal);
     noteServerTime(response.headers.get("date"));
     return response;
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new AnswerError({ kind: "offline", status: 0, message: "" }, error);
   }
+}
+
+/** By the gateway's word: a provider answers with 401 as well. */
+function isSignedOut({ status, headers }: Response): boolean {
+  return status === 401 && headers.get("x-keywheel-error") === "unauthorized";
 }
 
 function headOf({ headers }: Response): AnswerHead {

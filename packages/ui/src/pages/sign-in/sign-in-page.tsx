@@ -1,19 +1,22 @@
-import { Alert, Box, Button, Center, Group, Paper, PasswordInput, Stack, Title } from "@mantine/core";
-import { useForm } from "@mantine/form";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Alert, Box, Center, Group, Paper, Stack, Title } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { IconInfoCircle } from "@tabler/icons-react";
 import { useEffect, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useNavigate, useSearchParams } from "react-router";
-import { call } from "../../api/client.ts";
-import { useErrorText } from "../../api/error-text.ts";
-import { isSignedOut } from "../../api/problem.ts";
 import { Logo } from "../../app/shell/logo.tsx";
 import { Preferences } from "../../app/shell/preferences.tsx";
+import { SignInForm } from "../../parts/sign-in-form.tsx";
 
 export function SignInPage(): ReactNode {
   const { t } = useTranslation();
   const [search] = useSearchParams();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const goBack = async (): Promise<void> => {
+    client.clear();
+    await navigate(safeBack(search.get("back")), { replace: true });
+  };
   useSpendCode(search.has("code"));
   return (
     <Box component="main" mih="100dvh" p="md">
@@ -33,50 +36,11 @@ export function SignInPage(): ReactNode {
                 {t("signIn.linkSpentHint")}
               </Alert>
             )}
-            <SignInForm back={safeBack(search.get("back"))} />
+            <SignInForm onSignedIn={goBack} />
           </Stack>
         </Paper>
       </Center>
     </Box>
-  );
-}
-
-function SignInForm({ back }: { readonly back: string }): ReactNode {
-  const { t } = useTranslation();
-  const errorText = useErrorText();
-  const navigate = useNavigate();
-  const client = useQueryClient();
-  const form = useForm({
-    mode: "uncontrolled",
-    initialValues: { token: "" },
-    validate: { token: (value) => (value.trim() === "" ? t("signIn.tokenMissing") : null) },
-  });
-  const signIn = useMutation({
-    mutationFn: (token: string) => call("POST /api/sign-in", { body: { token } }),
-    onSuccess: async () => {
-      client.clear();
-      await navigate(back, { replace: true });
-    },
-    onError: (error) => form.setErrors({ token: isSignedOut(error) ? t("signIn.tokenWrong") : errorText(error) }),
-  });
-  return (
-    <form onSubmit={form.onSubmit(({ token }) => signIn.mutate(token))} noValidate>
-      <Stack>
-        <PasswordInput
-          label={t("signIn.token")}
-          description={t("signIn.tokenHint")}
-          autoComplete="current-password"
-          autoFocus
-          required
-          visibilityToggleButtonProps={{ "aria-label": t("common.showHide") }}
-          key={form.key("token")}
-          {...form.getInputProps("token")}
-        />
-        <Button type="submit" loading={signIn.isPending} fullWidth>
-          {t("signIn.submit")}
-        </Button>
-      </Stack>
-    </form>
   );
 }
 

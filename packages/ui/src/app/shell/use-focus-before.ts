@@ -1,0 +1,28 @@
+import { useEffect, useRef } from "react";
+
+/**
+ * Keeps what had the focus before a dialog came, also where it was lost before that, as by a button that is disabled while
+ * its call is under way.
+ *
+ * @returns gives the focus back to it; where it cannot take it, to the dialog or the page that it is in
+ */
+export function useFocusBefore(isOpen: boolean): () => void {
+  const last = useRef<Element | null>(null);
+  useEffect(() => {
+    if (isOpen) return;
+    const note = ({ target }: FocusEvent): void => {
+      if (target instanceof Element) last.current = target;
+    };
+    last.current = document.activeElement;
+    document.addEventListener("focusin", note);
+    return () => document.removeEventListener("focusin", note);
+  }, [isOpen]);
+  return () => {
+    const places = [last.current, last.current?.closest('[role="dialog"]'), document.getElementById("main")];
+    for (const place of places) {
+      if (!(place instanceof HTMLElement) || !place.isConnected) continue;
+      place.focus({ preventScroll: true });
+      if (document.activeElement === place) return;
+    }
+  };
+}
