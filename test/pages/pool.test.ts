@@ -236,6 +236,40 @@ it("imports a pasted list: shows what it understood, adds it, reports the rest",
   expect(await gateway.keys(pool.record)).toMatchObject([{}, { label: "Imported", weight: 4 }]);
 });
 
+it("says of every refused line in Korean why it is refused", async () => {
+  await using pool = await poolOf(gateway, { weights: [1] });
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug), { language: "ko", width: 390 });
+  const { page } = session;
+  const lines = [
+    "sk-test-good-0123456789",
+    pool.valueOf("A"),
+    "sk-test-good-0123456789",
+    "sk-••••••9f2c",
+    "x".repeat(4_097),
+    "sk-test two-words",
+    "sk-test-\u00e9-0123456789",
+    "'sk-test-quoted-0123456789'",
+    "${BRACES}",
+    "$ONE$TWO",
+    "$1ST",
+    "$",
+    "sk-test-weight-0123456789,A,101",
+    `sk-test-label-0123456789,${"x".repeat(201)},1`,
+  ];
+
+  await page.getByRole("button", { name: "키 가져오기" }).click();
+  const dialog = page.getByRole("dialog", { name: "키 가져오기" });
+  await dialog.getByRole("textbox").fill(lines.join("\n"));
+  await dialog.getByRole("button", { name: "목록 확인" }).click();
+  await dialog.getByText("키 1개가 추가됩니다").waitFor();
+  const told = await dialog.getByRole("listitem").allTextContents();
+  await expectAccessible(page);
+
+  expect(told).toHaveLength(13);
+  expect(told.filter((text) => !/[가-힣]{2,}/.test(text.replace(/^.*?줄: ?/, "")))).toEqual([]);
+  expect(told.filter((text) => /[a-z]{3,} [a-z]{2,} [a-z]/i.test(text))).toEqual([]);
+});
+
 describe("what happens to keys", () => {
   it("is seen within a second: a cooldown with its countdown and where its length comes from", async () => {
     await using pool = await poolOf(gateway, { faultsAreExpected: true });

@@ -119,6 +119,8 @@ export interface FieldError {
   readonly message: string;
   /** What is wrong, for programs that say it in words of their own. */
   readonly code?: string;
+  /** Numbers that those words need, such as the most that is taken. */
+  readonly params?: Readonly<Record<string, number>>;
 }
 
 /** The one class of errors that Keywheel throws at callers. `message` says what happened; it holds no secret. */

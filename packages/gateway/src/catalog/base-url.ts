@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import type { FieldFault } from "../contract/field-faults.ts";
 import { trimInvisible } from "./key-text.ts";
 
 export interface BaseUrlOptions {
@@ -11,7 +12,8 @@ export type ParsedBaseUrl =
   | { readonly ok: false; readonly code: BaseUrlFault; readonly problem: string };
 
 /** What is wrong with a base URL, as programs match on it. */
-export type BaseUrlFault =
+export type BaseUrlFault = Extract<
+  FieldFault,
   | "empty"
   | "too_long"
   | "white_space"
@@ -24,7 +26,8 @@ export type BaseUrlFault =
   | "fragment"
   | "port"
   | "endpoint"
-  | "metadata_host";
+  | "metadata_host"
+>;
 
 interface Refusal {
   readonly code: BaseUrlFault;

@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type FieldError,
-  isKeywheelError,
-  KeywheelError,
-  type Pool,
-  type Secret,
-  type SharedState,
-} from "@keywheel/pool";
+import { type Clock, isKeywheelError, KeywheelError, type Pool, type Secret, type SharedState } from "@keywheel/pool";
+import type { FieldFault, FieldRefusal } from "../contract/field-faults.ts";
 import type { KeyRecord, ProviderRecord, Store, StoredState } from "../store/store.ts";
 import type { EnvironmentReader } from "./environment.ts";
 import type { CatalogEvent } from "./events.ts";
@@ -169,18 +162,18 @@ export class CatalogCore {
 }
 
 /** The refusal of some fields; the first one's sentence stands for all. */
-export function refusal(details: readonly FieldError[]): KeywheelError {
+export function refusal(details: readonly FieldRefusal[]): KeywheelError {
   return new KeywheelError("validation_failed", details[0]?.message, { details });
 }
 
 /** @throws KeywheelError validation_failed if there is anything to refuse */
-export function refuseIfAny(details: readonly FieldError[]): void {
+export function refuseIfAny(details: readonly FieldRefusal[]): void {
   if (details.length > 0) throw refusal(details);
 }
 
-export function conflict(path: string, message: string, hint?: string): KeywheelError {
+export function conflict(path: string, code: FieldFault, message: string, hint?: string): KeywheelError {
   return new KeywheelError("conflict", message, {
-    details: [{ path, message }],
+    details: [{ path, message, code }],
     ...(hint === undefined ? {} : { hint }),
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { Secret } from "@keywheel/pool";
 import { parseEnvFile } from "./env-file.ts";
-import { problemOfValue, trimInvisible } from "./key-text.ts";
+import { faultOfValue, trimInvisible } from "./key-text.ts";
 
 /** What an environment reference comes to at this moment. */
 export type Resolution =
@@ -120,7 +120,9 @@ export function resolutionOf(name: string, raw: string | undefined): Resolution 
   if (raw === undefined) return { kind: "unset", message: `The environment variable ${name} is not set` };
   const value = trimInvisible(trimInvisible(raw).text.replace(quotesAround, "$2")).text;
   if (value === "") return { kind: "empty", message: `The environment variable ${name} is empty` };
-  const problem = value.startsWith("$") ? "It is a reference itself and was not expanded" : problemOfValue(value);
+  const problem = value.startsWith("$")
+    ? "It is a reference itself and was not expanded"
+    : faultOfValue(value)?.message;
   if (problem === undefined) return { kind: "resolved", value: new Secret(value) };
   return { kind: "unsendable", message: `The environment variable ${name} holds no key that can be sent. ${problem}` };
 }

@@ -40,7 +40,7 @@ export async function openValues(secrets: SealedValues, passphrase: string, fram
   const { sealing, check } = await derive(passphrase, secrets.kdf);
   const told = Buffer.from(secrets.check, "base64");
   if (told.length !== check.length || !timingSafeEqual(told, check)) {
-    throw refusal([{ path: "passphrase", message: "The passphrase is wrong" }]);
+    throw refusal([{ path: "passphrase", message: "The passphrase is wrong", code: "refused" }]);
   }
   const nonce = Buffer.from(secrets.nonce, "base64");
   const sealed = Buffer.from(secrets.sealed, "base64");
@@ -69,7 +69,8 @@ async function derive(
   const run = promisify<string, Buffer, number, object, Buffer>(scrypt);
   const options = { N: n, r, p, maxmem: 128 * n * r + 1024 * 1024 };
   if (128 * n * r > 512 * 1024 * 1024) {
-    throw refusal([{ path: "document.secrets.kdf", message: "The export asks for more memory than is given to it" }]);
+    const message = "The export asks for more memory than is given to it";
+    throw refusal([{ path: "document.secrets.kdf", message, code: "refused" }]);
   }
   const bytes = await oneAtATime.run(() => run(text, Buffer.from(salt, "base64"), 64, options));
   const check = createHmac("sha256", bytes.subarray(32)).update("keywheel export").digest().subarray(0, checkBytes);

@@ -1,4 +1,5 @@
 import { maskSecret } from "@keywheel/pool";
+import type { TextFault } from "../contract/field-faults.ts";
 import { type KeyText, parseKeyText, trimInvisible } from "./key-text.ts";
 
 /** A key that a pasted list holds. */
@@ -14,7 +15,7 @@ export interface ImportedKey {
 export interface SkippedKey {
   readonly line: number;
   readonly code: "refused" | "repeated" | "held";
-  readonly reason: string;
+  readonly fault: TextFault;
   readonly masked: string;
 }
 
@@ -78,12 +79,20 @@ function partsOf(fields: readonly Field[]): readonly Part[] {
 }
 
 function readPart({ key, label, weight }: Part, line: number): ImportedKey | SkippedKey {
-  const refuse = (reason: string): SkippedKey => ({ line, code: "refused", reason, masked: maskSecret(key) });
+  const refuse = (fault: TextFault): SkippedKey => ({ line, code: "refused", fault, masked: maskSecret(key) });
   const parsed = parseKeyText(key);
-  if (!parsed.ok) return refuse(parsed.problem);
-  if (!/^(|[1-9][0-9]?|100)$/.test(weight)) return refuse("Expected the weight to be an integer from 1 to 100");
-  if (label.length > maxLabelLength) return refuse(`The label has more than ${maxLabelLength} characters`);
-  if (/\p{Cc}/u.test(label)) return refuse("There is a control character in the label");
+  if (!parsed.ok) return refuse(parsed.fault);
+  if (!/^(|[1-9][0-9]?|100)$/.test(weight)) {
+    const message = "Expected the weight to be an integer from 1 to 100";
+    return refuse({ code: "weight_range", message, params: { min: 1, max: 100 } });
+  }
+  if (label.length > maxLabelLength) {
+    const message = `The label has more than ${maxLabelLength} characters`;
+    return refuse({ code: "label_too_long", message, params: { max: maxLabelLength } });
+  }
+  if (/\p{Cc}/u.test(label)) {
+    return refuse({ code: "label_control_character", message: "There is a control character in the label" });
+  }
   return { line, secret: parsed.secret, label, weight: weight === "" ? 1 : Number(weight) };
 }
 

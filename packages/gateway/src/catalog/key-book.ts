@@ -1,4 +1,5 @@
-import type { FieldError, KeySnapshot } from "@keywheel/pool";
+import type { KeySnapshot } from "@keywheel/pool";
+import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { KeyCreate, KeyPatchBody, KeyStatus } from "../contract/key.ts";
 import type { KeyRecord, KeySecret } from "../store/store.ts";
 import { type CatalogCore, conflict, refusal, refuseIfAny } from "./core.ts";
@@ -67,7 +68,7 @@ export class KeyBook {
       const parsed = parseImportText(text);
       if (parsed.keys.length + parsed.skipped.length > maxImportLines) {
         const message = `Expected \`text\` to hold at most ${maxImportLines} keys: import the rest with another call`;
-        throw refusal([{ path: "text", message }]);
+        throw refusal([{ path: "text", message, code: "too_many_keys", params: { max: maxImportLines } }]);
       }
       const { fresh, skipped } = sift(entry, parsed);
       const understood = fresh.map(showImported);
@@ -167,7 +168,9 @@ export class KeyBook {
 
   async #select(entry: ProviderEntry, { ids, where }: KeySelection): Promise<readonly string[]> {
     if ((ids === undefined) === (where === undefined)) {
-      throw refusal([{ path: "ids", message: "Expected either `ids` or `where`, to say which keys are meant" }]);
+      throw refusal([
+        { path: "ids", message: "Expected either `ids` or `where`, to say which keys are meant", code: "no_selection" },
+      ]);
     }
     if (ids !== undefined) {
       refuseIfAny(problemsOfIds(entry, ids));
@@ -175,7 +178,9 @@ export class KeyBook {
     }
     const { status, reason } = where ?? {};
     if (status === undefined && reason === undefined) {
-      throw refusal([{ path: "where", message: "Expected `where` to name a `status` or a `reason`" }]);
+      throw refusal([
+        { path: "where", message: "Expected `where` to name a `status` or a `reason`", code: "no_selection" },
+      ]);
     }
     const views = await this.#viewsOf(entry);
     return views
@@ -254,7 +259,7 @@ export class KeyBook {
   #checkFree(entry: ProviderEntry, secret: KeySecret, own: string | undefined): void {
     const holder = entry.holderOf(secret);
     if (holder === undefined || holder === own) return;
-    throw conflict("api_key", `The provider holds this key already, as ${nameOf(entry, holder)}`);
+    throw conflict("api_key", "key_held", `The provider holds this key already, as ${nameOf(entry, holder)}`);
   }
 
   async #viewsOf(entry: ProviderEntry): Promise<KeyView[]> {
@@ -272,12 +277,14 @@ async function snapshotsOf(entry: ProviderEntry): Promise<ReadonlyMap<string, Ke
   return new Map(snapshots.map((snapshot) => [snapshot.keyId, snapshot]));
 }
 
-function problemsOfIds(entry: ProviderEntry, ids: readonly string[]): FieldError[] {
+function problemsOfIds(entry: ProviderEntry, ids: readonly string[]): FieldRefusal[] {
   const seen = new Set<string>();
-  return ids.flatMap((id, index) => {
+  return ids.flatMap((id, index): FieldRefusal[] => {
     const path = `ids.${index}`;
-    if (seen.has(id)) return [{ path, message: `Expected each key once, got \`${path}\` twice` }];
+    if (seen.has(id)) return [{ path, message: `Expected each key once, got \`${path}\` twice`, code: "repeated" }];
     seen.add(id);
-    return entry.cell(id) ? [] : [{ path, message: `Expected \`${path}\` to be a key of this provider` }];
+    return entry.cell(id)
+      ? []
+      : [{ path, message: `Expected \`${path}\` to be a key of this provider`, code: "no_such_key" }];
   });
 }

@@ -1,3 +1,4 @@
+import type { TextFault } from "../contract/field-faults.ts";
 import type { KeyView, ProviderEntry } from "./provider-entry.ts";
 import type { ImportedKey, ParsedImport, SkippedKey } from "./import-text.ts";
 import { showSecret } from "./key-text.ts";
@@ -32,15 +33,17 @@ export function sift(
   const lines = new Map<string, number>();
   for (const key of parsed.keys) {
     const { line, secret } = key;
-    const skip = (code: SkippedKey["code"], reason: string): void => {
-      skipped.push({ line, code, reason, masked: showSecret(secret) });
+    const skip = (code: SkippedKey["code"], fault: TextFault): void => {
+      skipped.push({ line, code, fault, masked: showSecret(secret) });
     };
     const value = secret.kind === "literal" ? secret.value.reveal() : `$${secret.name}`;
     const before = lines.get(value);
     const holder = entry.holderOf(secret);
-    if (before !== undefined) skip("repeated", `It is on line ${before} already`);
-    else if (holder !== undefined) skip("held", `The provider holds it already, as ${nameOf(entry, holder)}`);
-    else {
+    if (before !== undefined) {
+      skip("repeated", { code: "repeated_line", message: `It is on line ${before} already`, params: { line: before } });
+    } else if (holder !== undefined) {
+      skip("held", { code: "key_held", message: `The provider holds it already, as ${nameOf(entry, holder)}` });
+    } else {
       lines.set(value, line);
       fresh.push(key);
     }

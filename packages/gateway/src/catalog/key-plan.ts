@@ -1,4 +1,4 @@
-import type { FieldError } from "@keywheel/pool";
+import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { KeyPatchBody } from "../contract/key.ts";
 import type { KeyPatch, KeyRecord, KeySecret } from "../store/store.ts";
 import { refusal } from "./core.ts";
@@ -71,7 +71,7 @@ function isByOperator({ disabledReason }: KeyRecord): boolean {
 export function secretOf(text: string): KeySecret {
   const parsed = parseKeyText(text);
   if (parsed.ok) return parsed.secret;
-  throw refusal([{ path: "api_key", message: parsed.problem }]);
+  throw refusal([{ path: "api_key", ...parsed.fault }]);
 }
 
 /**
@@ -83,7 +83,7 @@ export function secretOf(text: string): KeySecret {
 export function newSecretOf(held: KeySecret, text: string): KeySecret | undefined {
   if (text === showSecret(held) && held.kind !== "reference") {
     const message = "This is the mask of the stored key: leave `api_key` out to keep the key";
-    throw refusal([{ path: "api_key", message }]);
+    throw refusal([{ path: "api_key", message, code: "key_masked" }]);
   }
   const secret = secretOf(text);
   const isHeld = held.kind === "reference" && secret.kind === "reference" && held.name === secret.name;
@@ -98,18 +98,18 @@ export function newSecretOf(held: KeySecret, text: string): KeySecret | undefine
  *
  * @param status the key's status now; needed only if the body holds one
  */
-export function problemsOfReadOnly(record: KeyRecord, status: string | undefined, body: KeyPatchBody): FieldError[] {
+export function problemsOfReadOnly(record: KeyRecord, status: string | undefined, body: KeyPatchBody): FieldRefusal[] {
   const fixed: readonly [keyof KeyPatchBody, unknown][] = [
     ["id", record.id],
     ["provider_id", record.providerId],
     ["created_at", new Date(record.createdAt).toISOString()],
   ];
-  const problems: FieldError[] = fixed
+  const problems: FieldRefusal[] = fixed
     .filter(([path, held]) => body[path] !== undefined && body[path] !== held)
-    .map(([path]) => ({ path, message: `\`${path}\` cannot be changed` }));
+    .map(([path]) => ({ path, message: `\`${path}\` cannot be changed`, code: "read_only" }));
   if (body.status !== undefined && body.status !== status) {
     const message = "`status` cannot be set: use `enabled`, or POST /api/keys/{id}/reset to end a cooldown";
-    problems.push({ path: "status", message });
+    problems.push({ path: "status", message, code: "read_only" });
   }
   return problems;
 }

@@ -9,7 +9,7 @@ function valueOf(raw: string): string | undefined {
 
 function problemOf(raw: string): string {
   const parsed = parseKeyText(raw);
-  return parsed.ok ? "taken" : parsed.problem;
+  return parsed.ok ? "taken" : parsed.fault.message;
 }
 
 describe("a typed key", () => {

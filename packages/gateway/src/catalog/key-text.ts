@@ -1,4 +1,5 @@
 import { Secret } from "@keywheel/pool";
+import type { FieldFault, TextFault } from "../contract/field-faults.ts";
 import type { KeySecret } from "../store/store.ts";
 
 /** What a person typed or pasted as a key, once it is understood. */
@@ -8,8 +9,8 @@ export const maxKeyLength = 4096;
 
 export type ParsedKeyText =
   | { readonly ok: true; readonly secret: KeyText }
-  /** A sentence for the person who typed it. It names positions, never a part of the value. */
-  | { readonly ok: false; readonly problem: string };
+  /** Why not. It names positions, never a part of the value. */
+  | { readonly ok: false; readonly fault: TextFault };
 
 /**
  * Understands a key as it was typed or pasted: a value, or `$NAME` for an environment variable.
@@ -19,20 +20,35 @@ export type ParsedKeyText =
  */
 export function parseKeyText(raw: string): ParsedKeyText {
   const { text, offset } = trimInvisible(raw);
-  if (text === "") return refused("The key is empty");
+  if (text === "") return refused("empty", "The key is empty");
   if (text.startsWith("$")) return parseReference(text);
-  const problem = problemOfValue(text, offset);
-  return problem === undefined ? { ok: true, secret: { kind: "literal", value: new Secret(text) } } : refused(problem);
+  const fault = faultOfValue(text, offset);
+  return fault === undefined
+    ? { ok: true, secret: { kind: "literal", value: new Secret(text) } }
+    : { ok: false, fault };
 }
 
 /** Why a value cannot be sent as a key, or undefined. `offset` shifts the positions that are named. */
-export function problemOfValue(text: string, offset = 0): string | undefined {
-  if (text.length > maxKeyLength) return `The key has ${text.length} characters; ${maxKeyLength} are the most`;
-  if (looksMasked(text)) return "This looks like a masked value: paste the key itself";
-  const at = text.search(/[^\x21-\x7e]/);
-  if (at >= 0) return `${nameOfCharacter(text, at)} at position ${offset + at + 1}: a key has none inside`;
-  if (text.includes(",")) return "There is a comma in it, as in a list of keys: add several keys with the import";
-  if (/^(["'`]).*\1$/.test(text)) return "There are quotes around it: paste the key without them";
+export function faultOfValue(text: string, offset = 0): TextFault | undefined {
+  const { length } = text;
+  if (length > maxKeyLength) {
+    const message = `The key has ${length} characters; ${maxKeyLength} are the most`;
+    return { code: "key_too_long", message, params: { max: maxKeyLength, length } };
+  }
+  if (looksMasked(text)) return { code: "key_masked", message: "This looks like a masked value: paste the key itself" };
+  const index = text.search(/[^\x21-\x7e]/);
+  if (index >= 0) {
+    const at = offset + index + 1;
+    const { code, name } = characterAt(text, index);
+    return { code, message: `${name} at position ${at}: a key has none inside`, params: { at } };
+  }
+  if (text.includes(",")) {
+    const message = "There is a comma in it, as in a list of keys: add several keys with the import";
+    return { code: "key_comma", message };
+  }
+  if (/^(["'`]).*\1$/.test(text)) {
+    return { code: "key_quotes", message: "There are quotes around it: paste the key without them" };
+  }
   return undefined;
 }
 
@@ -40,10 +56,16 @@ const nameOfVariable = /^\$[A-Za-z_][A-Za-z0-9_]*$/;
 
 function parseReference(text: string): ParsedKeyText {
   if (nameOfVariable.test(text)) return { ok: true, secret: { kind: "reference", name: text.slice(1) } };
-  if (text === "$") return refused("There is no name after `$`: write `$NAME` for an environment variable");
-  if (text.startsWith("${")) return refused("Write the environment variable without braces: `$NAME`, not `${NAME}`");
-  if (text.includes("$", 1)) return refused("One environment variable makes one key: write a single `$NAME`");
+  if (text === "$")
+    return refused("variable_no_name", "There is no name after `$`: write `$NAME` for an environment variable");
+  if (text.startsWith("${")) {
+    return refused("variable_braces", "Write the environment variable without braces: `$NAME`, not `${NAME}`");
+  }
+  if (text.includes("$", 1)) {
+    return refused("variable_many", "One environment variable makes one key: write a single `$NAME`");
+  }
   return refused(
+    "variable_name",
     "What follows `$` is no name of an environment variable: write `$NAME` with letters, digits and underscores, " +
       "no digit first",
   );
@@ -66,16 +88,17 @@ export function trimInvisible(raw: string): { readonly text: string; readonly of
   return { text, offset: text === "" ? 0 : raw.indexOf(text) };
 }
 
-function nameOfCharacter(text: string, at: number): string {
-  const code = text.codePointAt(at) ?? 0;
-  if (code === 0x0a || code === 0x0d) return "There is a line break";
-  if (/\s/u.test(String.fromCodePoint(code))) return "There is white space";
-  if (code < 0x20 || code === 0x7f) return "There is a control character";
-  return `There is a character that cannot be sent (U+${code.toString(16).toUpperCase().padStart(4, "0")})`;
+function characterAt(text: string, index: number): { readonly code: FieldFault; readonly name: string } {
+  const point = text.codePointAt(index) ?? 0;
+  if (point === 0x0a || point === 0x0d) return { code: "key_line_break", name: "There is a line break" };
+  if (/\s/u.test(String.fromCodePoint(point))) return { code: "key_white_space", name: "There is white space" };
+  if (point < 0x20 || point === 0x7f) return { code: "key_control_character", name: "There is a control character" };
+  const hex = point.toString(16).toUpperCase().padStart(4, "0");
+  return { code: "key_character", name: `There is a character that cannot be sent (U+${hex})` };
 }
 
-function refused(problem: string): ParsedKeyText {
-  return { ok: false, problem };
+function refused(code: FieldFault, message: string): ParsedKeyText {
+  return { ok: false, fault: { code, message } };
 }
 
 /** How a key is shown: masked, a reference as it stands. */

@@ -1,4 +1,4 @@
-import type { FieldError } from "@keywheel/pool";
+import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { ProviderCreate, ProviderPatchBody } from "../contract/provider.ts";
 import type { KeySecret, ProviderPatch, ProviderRecord } from "../store/store.ts";
 import { parseBaseUrl, sameOrigin } from "./base-url.ts";
@@ -81,7 +81,7 @@ export class ProviderBook {
    * @throws KeywheelError validation_failed, conflict
    */
   recordOf(body: ProviderCreate, { slugIsTaken = false }: { readonly slugIsTaken?: boolean } = {}): ProviderRecord {
-    const problems: FieldError[] = [];
+    const problems: FieldRefusal[] = [];
     const named = body.preset ? presetBySlug(body.preset) : undefined;
     const assumed = named ?? (body.kind ? presetOfKind(body.kind) : undefined);
     const baseUrl = this.#baseUrlOf(body.base_url ?? assumed?.baseUrl, problems);
@@ -114,9 +114,10 @@ export class ProviderBook {
 
   #patchOf(entry: ProviderEntry, body: ProviderPatchBody): ProviderPatch {
     const { record } = entry;
-    const problems: FieldError[] = [];
+    const problems: FieldRefusal[] = [];
     const differs = (path: string, sent: unknown, held: unknown): void => {
-      if (sent !== undefined && sent !== held) problems.push({ path, message: `\`${path}\` cannot be changed` });
+      if (sent !== undefined && sent !== held)
+        problems.push({ path, message: `\`${path}\` cannot be changed`, code: "read_only" });
     };
     differs("id", body.id, record.id);
     differs("created_at", body.created_at, new Date(record.createdAt).toISOString());
@@ -138,11 +139,11 @@ export class ProviderBook {
     });
   }
 
-  #baseUrlOf(text: string | undefined, problems: FieldError[]): string {
+  #baseUrlOf(text: string | undefined, problems: FieldRefusal[]): string {
     const path = "base_url";
     if (text === undefined) {
       const message = "`base_url` is missing: expected an http or https URL, or a `preset` that stands for one";
-      problems.push({ path, message });
+      problems.push({ path, message, code: "missing" });
       return "";
     }
     const { allowPrivateMetadata } = this.#core.deps;
@@ -156,7 +157,7 @@ export class ProviderBook {
     const problem = problemOfSlug(slug);
     refuseIfAny(problem === undefined ? [] : [{ path: "slug", ...problem }]);
     if (slug !== own && this.#core.bySlug(slug))
-      throw conflict("slug", `There is a provider with the slug ${slug} already`);
+      throw conflict("slug", "slug_taken", `There is a provider with the slug ${slug} already`);
   }
 
   #slugFrom(names: readonly string[]): string {
@@ -181,22 +182,22 @@ function checkHostChange(
   if (!entry.hasKeys && !holdsKey) return;
   const [from, to] = [entry.baseUrl.host, new URL(baseUrl).host];
   const message = `The stored keys of this provider would be sent to ${to} instead of ${from}`;
-  throw conflict("base_url", message, "If that is meant, send `confirm_host_change: true` with it.");
+  throw conflict("base_url", "host_change", message, "If that is meant, send `confirm_host_change: true` with it.");
 }
 
 /** @returns undefined if it was not sent */
-function apiKeyOf(text: string | null | undefined, problems: FieldError[]): KeySecret | null | undefined {
+function apiKeyOf(text: string | null | undefined, problems: FieldRefusal[]): KeySecret | null | undefined {
   if (text === undefined || text === null) return text;
   const parsed = parseKeyText(text);
   if (parsed.ok) return parsed.secret;
-  problems.push({ path: "api_key", message: parsed.problem });
+  problems.push({ path: "api_key", ...parsed.fault });
   return undefined;
 }
 
 function settingsOf(
   stored: ProviderRecord["settings"],
   patch: ProviderCreate["settings"],
-  problems: FieldError[],
+  problems: FieldRefusal[],
 ): ProviderRecord["settings"] {
   if (patch === undefined) return stored;
   const merged = mergeSettings(stored, patch);

@@ -37,6 +37,8 @@ describe("settings", () => {
       {
         path: "settings.cooldown.cap_ms",
         message: "Expected `settings.cooldown.cap_ms` to be at least `base_ms` (1000000), got 900000",
+        code: "cap_below_base",
+        params: { min: 1_000_000 },
       },
     ]);
   });

@@ -1,4 +1,5 @@
-import type { FieldError, StatePolicy } from "@keywheel/pool";
+import type { StatePolicy } from "@keywheel/pool";
+import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { ProviderSettings, SettingsPatch } from "../contract/settings.ts";
 import type { StoredSettings } from "../store/store.ts";
 
@@ -63,10 +64,10 @@ function withoutNulls(values: Readonly<Record<string, unknown>>): Record<string,
 }
 
 /** What is wrong with settings that are right one by one. */
-export function problemsOfSettings({ cooldown }: ProviderSettings): FieldError[] {
+export function problemsOfSettings({ cooldown }: ProviderSettings): FieldRefusal[] {
   if (cooldown.capMs >= cooldown.baseMs) return [];
   const message = `Expected \`settings.cooldown.cap_ms\` to be at least \`base_ms\` (${cooldown.baseMs}), got ${cooldown.capMs}`;
-  return [{ path: "settings.cooldown.cap_ms", message }];
+  return [{ path: "settings.cooldown.cap_ms", message, code: "cap_below_base", params: { min: cooldown.baseMs } }];
 }
 
 /** The part of the settings that the pool's state needs. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type FieldError, KeywheelError, Secret } from "@keywheel/pool";
+import { KeywheelError, Secret } from "@keywheel/pool";
+import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { TokenRecord, TokenTerms } from "../store/store.ts";
 import { type CatalogCore, refuseIfAny } from "./core.ts";
 import { randomText } from "./ids.ts";
@@ -129,7 +130,7 @@ export class TokenBook {
     const { providers, expiresAt = before.expiresAt } = wishes;
     // What is stored already may come back with the rest, though it has passed.
     if (expiresAt !== null && expiresAt !== before.expiresAt && expiresAt <= this.#core.now()) {
-      refuseIfAny([{ path: "expires_at", message: "Expected `expires_at` to lie in the future" }]);
+      refuseIfAny([{ path: "expires_at", message: "Expected `expires_at` to lie in the future", code: "in_past" }]);
     }
     return {
       name: before.name,
@@ -143,12 +144,17 @@ export class TokenBook {
   /** @param before ids that may be named though their provider is gone */
   #providerIdsOf(providers: readonly string[] | null, before: readonly string[] | null): readonly string[] | null {
     if (providers === null) return null;
-    const problems: FieldError[] = [];
+    const problems: FieldRefusal[] = [];
     const ids = providers.map((idOrSlug, index) => {
       const entry = this.#core.find(idOrSlug);
       const path = `providers.${index}`;
       if (!entry && before?.includes(idOrSlug)) return idOrSlug;
-      if (!entry) problems.push({ path, message: `Expected \`${path}\` to be a provider's id or slug` });
+      if (!entry)
+        problems.push({
+          path,
+          message: `Expected \`${path}\` to be a provider's id or slug`,
+          code: "no_such_provider",
+        });
       return entry?.record.id ?? "";
     });
     refuseIfAny(problems);

@@ -1,4 +1,5 @@
-import { type FieldError, isKeywheelError, KeywheelError } from "@keywheel/pool";
+import { isKeywheelError, KeywheelError } from "@keywheel/pool";
+import type { FieldFault, FieldRefusal } from "../contract/field-faults.ts";
 import type {
   ExportDocument,
   ExportedProvider,
@@ -23,7 +24,7 @@ interface ImportPlan {
   readonly report: Mutable<Omit<ImportReport, "applied">>;
   readonly providers: ProviderRecord[];
   readonly keys: KeyRecord[];
-  readonly problems: FieldError[];
+  readonly problems: FieldRefusal[];
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -101,7 +102,11 @@ export class TransferBook {
     for (const [at, provider] of document.providers.entries()) {
       const path = `document.providers.${at}`;
       if (slugs.has(provider.slug)) {
-        plan.problems.push({ path: `${path}.slug`, message: `The provider ${provider.slug} is in it twice` });
+        plan.problems.push({
+          path: `${path}.slug`,
+          message: `The provider ${provider.slug} is in it twice`,
+          code: "repeated",
+        });
       }
       slugs.add(provider.slug);
       this.#planProvider(plan, { provider, path, values });
@@ -161,7 +166,13 @@ export class TransferBook {
     } catch (error) {
       if (!isKeywheelError(error) || error.details.length === 0) throw error;
       plan.problems.push(
-        ...error.details.map(({ path, message }) => ({ path: `${call.path}.${path}`, message: `${slug}: ${message}` })),
+        ...error.details.map(({ path, message, code, params = {} }) => ({
+          // Every refusal of a provider has one of ours; an error's type does not say so.
+          code: (code ?? "refused") as FieldFault,
+          params,
+          path: `${call.path}.${path}`,
+          message: `${slug}: ${message}`,
+        })),
       );
       return undefined;
     }
@@ -206,7 +217,7 @@ function planKeys(plan: ImportPlan, call: KeysCall): void {
     }
     const mark = taken.secret.kind === "literal" ? taken.secret.value.reveal() : shown;
     if (seen.has(mark)) {
-      plan.problems.push({ path, message: `${provider.slug}: The key ${shown} is in it twice` });
+      plan.problems.push({ path, message: `${provider.slug}: The key ${shown} is in it twice`, code: "repeated" });
       continue;
     }
     seen.add(mark);
@@ -260,7 +271,7 @@ function takeSecret(
   if (text === undefined) return { missing: typeof exported === "string" ? "" : exported.masked };
   const parsed = parseKeyText(text);
   if (parsed.ok) return { secret: parsed.secret };
-  plan.problems.push({ path: `${path}.api_key`, message: parsed.problem });
+  plan.problems.push({ path: `${path}.api_key`, ...parsed.fault });
   return { missing: "…" };
 }
 
@@ -268,7 +279,7 @@ function valueAt(values: readonly string[] | undefined, at: number | undefined):
   if (values === undefined || at === undefined) return undefined;
   const value = values[at];
   if (typeof value === "string") return value;
-  throw refusal([{ path: "document.secrets", message: "The export names a value that is not in it" }]);
+  throw refusal([{ path: "document.secrets", message: "The export names a value that is not in it", code: "refused" }]);
 }
 
 function secretIn(taken: TakenSecret | null): KeySecret | null {

@@ -1,5 +1,5 @@
-import type { FieldError } from "@keywheel/pool";
 import { z } from "@hono/zod-openapi";
+import type { FieldRefusal, TextFault } from "./field-faults.ts";
 
 /** What a schema expects, as the rest of the sentence "Expected `weight` to be …": give it as the `error` of every part. */
 export function expects(phrase: string): { error: string } {
@@ -35,27 +35,55 @@ export function lineOfText(minLength: number, maxLength: number) {
  *
  * @param input what was validated, to say what came
  */
-export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
+export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldRefusal[] {
   return error.issues.flatMap((issue) => fieldErrorsOfIssue(issue, input));
 }
 
 type Issue = z.core.$ZodIssue;
 
-function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldError[] {
+function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldRefusal[] {
   const path = joinPath(issue.path);
   // A custom issue is a rule with a sentence of its own; the others are phrases (see `expects`).
-  if (issue.code === "custom") return [{ path, message: issue.message }];
+  if (issue.code === "custom") return [{ path, message: issue.message, code: "refused" }];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
       const field = joinPath([...issue.path, key]);
-      return { path: field, message: `There is no field \`${field}\` here` };
+      return { path: field, message: `There is no field \`${field}\` here`, code: "unknown_field" };
     });
   }
   const phrase = phraseOf(issue);
   const value = valueAt(input, issue.path);
   const name = path === "" ? "the body" : `\`${path}\``;
-  if (value === undefined && path !== "") return [{ path, message: `${name} is missing: expected ${phrase}` }];
-  return [{ path, message: `Expected ${name} to be ${phrase}, got ${describe(value, path)}` }];
+  if (value === undefined && path !== "") {
+    return [{ path, message: `${name} is missing: expected ${phrase}`, code: "missing" }];
+  }
+  return [{ path, message: `Expected ${name} to be ${phrase}, got ${describe(value, path)}`, ...faultOf(issue) }];
+}
+
+function faultOf(issue: Issue): Omit<TextFault, "message"> {
+  switch (issue.code) {
+    case "too_small":
+      if (issue.origin === "string" || issue.origin === "array") return { code: "empty" };
+      return { code: "too_small", params: { min: Number(issue.minimum) } };
+    case "too_big": {
+      const params = { max: Number(issue.maximum) };
+      return { code: issue.origin === "string" ? "too_long" : "too_large", params };
+    }
+    case "invalid_type":
+      return { code: issue.expected === "int" ? "no_integer" : "wrong_type" };
+    case "invalid_value":
+      return { code: "not_a_choice" };
+    case "invalid_format":
+      // Texts are matched with a pattern only to keep control characters out.
+      return { code: issue.format === "datetime" ? "no_instant" : "control_character" };
+    case "custom":
+    case "invalid_element":
+    case "invalid_key":
+    case "invalid_union":
+    case "not_multiple_of":
+    case "unrecognized_keys":
+      return { code: "refused" };
+  }
 }
 
 function phraseOf(issue: Issue): string {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { faultParamsSchema, fieldFaultSchema } from "./fault-schemas.ts";
 import { expects, integerFrom, lineOfText } from "./field-errors.ts";
 import { fixedField, readOnlyField, timeSchema } from "./wire.ts";
 
@@ -151,6 +152,8 @@ export const keyImportResultSchema = z
           description: "Not a key; again in this text; held by the provider already.",
         }),
         reason: z.string(),
+        fault: fieldFaultSchema,
+        params: faultParamsSchema.optional(),
         masked: z.string(),
       }),
     ),

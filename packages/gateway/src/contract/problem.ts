@@ -1,5 +1,7 @@
 import { type ErrorCode, errorTable, type FieldError } from "@keywheel/pool";
 import { z } from "@hono/zod-openapi";
+import { faultParamsSchema, fieldFaultSchema } from "./fault-schemas.ts";
+import { isFieldFault } from "./field-faults.ts";
 
 /** RFC 9457, with our code, a hint, and the fields that were refused. */
 export const problemSchema = z
@@ -17,10 +19,8 @@ export const problemSchema = z
         z.object({
           path: z.string(),
           message: z.string(),
-          code: z
-            .string()
-            .optional()
-            .openapi({ description: "What is wrong, where programs have words of their own for it." }),
+          code: fieldFaultSchema.optional(),
+          params: faultParamsSchema.optional(),
         }),
       )
       .optional(),
@@ -33,7 +33,14 @@ export const problemSchema = z
       detail: "Expected `weight` to be an integer from 1 to 100, got 0",
       code: "validation_failed",
       hint: errorTable.validation_failed.hint,
-      errors: [{ path: "weight", message: "Expected `weight` to be an integer from 1 to 100, got 0" }],
+      errors: [
+        {
+          path: "weight",
+          message: "Expected `weight` to be an integer from 1 to 100, got 0",
+          code: "too_small",
+          params: { min: 1 },
+        },
+      ],
     },
   });
 export type Problem = z.infer<typeof problemSchema>;
@@ -74,12 +81,15 @@ export function toProblem({ code, status, message, hint, details }: ProblemSourc
     detail: message === entry.title && words ? words.title : message,
     code,
     hint: hint === entry.hint && words ? words.hint : hint,
-    ...(details.length > 0
-      ? {
-          errors: details.map(({ path, message, code }) =>
-            code === undefined ? { path, message } : { path, message, code },
-          ),
-        }
-      : {}),
+    ...(details.length > 0 ? { errors: details.map(toWire) } : {}),
+  };
+}
+
+function toWire({ path, message, code, params }: FieldError): NonNullable<Problem["errors"]>[number] {
+  return {
+    path,
+    message,
+    ...(isFieldFault(code) ? { code } : {}),
+    ...(params === undefined ? {} : { params }),
   };
 }

@@ -515,10 +515,25 @@ describe("importing a list", () => {
         line: 2,
         code: "held",
         reason: expect.stringMatching(/holds it already, as key_\w+ \(held\)/),
+        fault: "key_held",
         masked: "sk-…ue-1",
       },
-      { line: 4, code: "repeated", reason: "It is on line 1 already", masked: "sk-…e-11" },
-      { line: 5, code: "refused", reason: expect.stringMatching(/white space/), masked: "…" },
+      {
+        line: 4,
+        code: "repeated",
+        reason: "It is on line 1 already",
+        fault: "repeated_line",
+        params: { line: 1 },
+        masked: "sk-…e-11",
+      },
+      {
+        line: 5,
+        code: "refused",
+        reason: expect.stringMatching(/white space/),
+        fault: "key_white_space",
+        params: { at: 4 },
+        masked: "…",
+      },
     ]);
     expect((await bench.call("GET", keys)).body.data).toHaveLength(5);
     expect(bench.told.filter((type) => type === "key-created")).toHaveLength(2);

@@ -234,7 +234,7 @@ describe("an import", { timeout: 60_000 }, () => {
 
     expect([wrong.status, wrong.body.errors]).toEqual([
       422,
-      [{ path: "passphrase", message: "The passphrase is wrong" }],
+      [{ path: "passphrase", message: "The passphrase is wrong", code: "refused" }],
     ]);
     expect([changed.status, changed.body.detail]).toEqual([422, expect.stringContaining("changed since it was made")]);
     expect(await shown(to)).toEqual([]);

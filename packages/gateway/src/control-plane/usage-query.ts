@@ -1,4 +1,5 @@
 import { KeywheelError } from "@keywheel/pool";
+import type { TextFault } from "../contract/field-faults.ts";
 import type { UsageGroupName, UsageRequest } from "../contract/usage.ts";
 import type { UsageGroup, UsageQuery } from "../store/store.ts";
 
@@ -36,9 +37,13 @@ function isRecent(start: number | undefined, by: readonly UsageGroupName[], now:
 
 export function tooManyRows(limit: number): KeywheelError {
   const message = `Expected at most ${limit} sums: name a shorter time, or fewer things to tell apart`;
-  return refusal("by", message);
+  return refusal("by", message, { code: "too_many_sums", params: { max: limit } });
 }
 
-function refusal(path: string, message: string): KeywheelError {
-  return new KeywheelError("validation_failed", message, { details: [{ path, message }] });
+function refusal(
+  path: string,
+  message: string,
+  fault: Omit<TextFault, "message"> = { code: "refused" },
+): KeywheelError {
+  return new KeywheelError("validation_failed", message, { details: [{ path, message, ...fault }] });
 }

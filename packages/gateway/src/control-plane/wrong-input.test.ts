@@ -72,7 +72,7 @@ describe("a wrong provider", () => {
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     expect(answer.body).toMatchObject({ status: 422, code: "validation_failed" });
     expect(answer.body.errors).toContainEqual(
-      expect.objectContaining({ path, message: expect.stringMatching(message) }),
+      expect.objectContaining({ path, message: expect.stringMatching(message), code: expect.any(String) }),
     );
     expect(await everything()).toEqual(before);
   });
@@ -153,7 +153,9 @@ describe("a wrong key", () => {
     const { status, body } = await bench.call("POST", keys, { api_key: "sk-good-value-1", ...fields });
 
     expect([status, body.code]).toEqual([422, "validation_failed"]);
-    expect(body.errors).toContainEqual(expect.objectContaining({ path, message: expect.stringMatching(message) }));
+    expect(body.errors).toContainEqual(
+      expect.objectContaining({ path, message: expect.stringMatching(message), code: expect.any(String) }),
+    );
     expect(await everything()).toEqual(before);
   });
 
@@ -163,7 +165,9 @@ describe("a wrong key", () => {
     const { status, body } = await bench.call("PATCH", `/api/keys/${keyId}`, { label: "new", ...fields });
 
     expect(status).toBe(422);
-    expect(body.errors).toContainEqual(expect.objectContaining({ path, message: expect.stringMatching(message) }));
+    expect(body.errors).toContainEqual(
+      expect.objectContaining({ path, message: expect.stringMatching(message), code: expect.any(String) }),
+    );
     expect(await everything()).toEqual(before);
   });
 
@@ -176,7 +180,11 @@ describe("a wrong key", () => {
 
   it("misses the key itself", async () => {
     expect((await bench.call("POST", keys, { label: "x" })).body.errors).toEqual([
-      { path: "api_key", message: "`api_key` is missing: expected a key, or `$NAME` for an environment variable" },
+      {
+        path: "api_key",
+        message: "`api_key` is missing: expected a key, or `$NAME` for an environment variable",
+        code: "missing",
+      },
     ]);
   });
 });

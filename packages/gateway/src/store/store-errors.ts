@@ -1,4 +1,5 @@
 import { isKeywheelError, KeywheelError } from "@keywheel/pool";
+import type { FieldFault } from "../contract/field-faults.ts";
 import type { DatabaseEngine } from "./engine.ts";
 
 /** What a failed statement means for whoever called the store. */
@@ -19,9 +20,14 @@ export function toKeywheelError(error: unknown, engine: DatabaseEngine): unknown
 
 const fieldNames: Readonly<Record<string, string>> = { fingerprint: "api_key", slug: "slug", id: "id", hash: "token" };
 
+const faults: Readonly<Record<string, { readonly code: FieldFault }>> = {
+  api_key: { code: "key_held" },
+  slug: { code: "slug_taken" },
+};
+
 function taken(columns: readonly string[], cause: unknown): KeywheelError {
   const names = columns.map((column) => column.replace(/^.*\./, ""));
   const path = names.map((name) => fieldNames[name]).find((name) => name !== undefined) ?? names.join();
   const message = `This \`${path}\` is taken`;
-  return new KeywheelError("conflict", message, { details: [{ path, message }], cause });
+  return new KeywheelError("conflict", message, { details: [{ path, message, ...faults[path] }], cause });
 }

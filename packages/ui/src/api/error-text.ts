@@ -1,7 +1,8 @@
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 import { type Format, useFormat } from "../format/format.ts";
-import { isApiError } from "./problem.ts";
+import { faultText } from "./fault-text.ts";
+import { type ApiError, isApiError } from "./problem.ts";
 
 /** What went wrong, as a sentence for the person at the page. */
 export type ErrorText = (error: unknown) => string;
@@ -9,10 +10,10 @@ export type ErrorText = (error: unknown) => string;
 export function useErrorText(): ErrorText {
   const { t } = useTranslation();
   const format = useFormat();
-  return (error) => describe(error, t, format);
+  return (error) => errorText(error, t, format);
 }
 
-function describe(error: unknown, t: TFunction, format: Format): string {
+export function errorText(error: unknown, t: TFunction, format: Format): string {
   if (!isApiError(error)) return error instanceof Error ? error.message : String(error);
   switch (error.code) {
     case "offline":
@@ -31,21 +32,35 @@ function describe(error: unknown, t: TFunction, format: Format): string {
     case "unknown_provider":
       return t("errors.notFound");
     case "validation_failed":
-      return `${t("errors.invalid")} ${error.message}`;
+      return withFaults(t("errors.invalid"), error, t);
     case "conflict":
-      return `${t("errors.conflict")} ${error.message}`;
+      return withFaults(t("errors.conflict"), error, t);
     case "forbidden":
+      return t("errors.forbidden");
     case "invalid_request":
     case "method_not_allowed":
-    case "misdirected":
-    case "no_usable_key":
-    case "overloaded":
-    case "pool_exhausted":
-    case "token_limited":
-    case "unauthorized":
     case "unsupported_media_type":
+      return t("errors.misunderstood");
+    case "misdirected":
+      return t("errors.misdirected");
+    case "no_usable_key":
+      return `${t("chat.noKey")}. ${t("chat.noKeyHint")}`;
+    case "overloaded":
+      return t("errors.overloaded");
+    case "pool_exhausted":
+      return `${t("chat.exhausted")}. ${t("chat.exhaustedHint")}`;
+    case "token_limited":
+      return t("errors.tokenLimited");
+    case "unauthorized":
+      return t("errors.signedOut");
     case "upstream_timeout":
+      return `${t("chat.timeout")}. ${t("chat.timeoutHint")}`;
     case "upstream_unreachable":
-      return error.message;
+      return `${t("chat.unreachable")}. ${t("chat.unreachableHint")}`;
   }
+}
+
+/** A form says it beside its fields; elsewhere all of it is told in one place. */
+function withFaults(what: string, { errors }: ApiError, t: TFunction): string {
+  return [what, ...new Set(errors.map((fault) => faultText(fault, fault.path, t)))].join(" ");
 }

@@ -38,10 +38,69 @@ export type Problem = {
   errors?: {
     path: string;
     message: string;
-    /** What is wrong, where programs have words of their own for it. */
-    code?: string;
+    code?: FieldFault;
+    /** Numbers that belong to the code: `min`, `max`, `length`, `line`, or `at`, a position from 1. */
+    params?: {
+      [name: string]: number;
+    };
   }[];
 };
+
+/** What is wrong with a field, for programs that say it in words of their own. */
+export type FieldFault =
+  | "missing"
+  | "empty"
+  | "wrong_type"
+  | "unknown_field"
+  | "read_only"
+  | "not_a_choice"
+  | "no_integer"
+  | "too_small"
+  | "too_large"
+  | "too_long"
+  | "control_character"
+  | "no_instant"
+  | "in_past"
+  | "refused"
+  | "key_too_long"
+  | "key_masked"
+  | "key_line_break"
+  | "key_white_space"
+  | "key_control_character"
+  | "key_character"
+  | "key_comma"
+  | "key_quotes"
+  | "variable_no_name"
+  | "variable_braces"
+  | "variable_many"
+  | "variable_name"
+  | "weight_range"
+  | "label_too_long"
+  | "label_control_character"
+  | "repeated_line"
+  | "too_many_keys"
+  | "key_held"
+  | "slug_taken"
+  | "host_change"
+  | "repeated"
+  | "no_such_key"
+  | "no_such_provider"
+  | "no_selection"
+  | "too_many_sums"
+  | "white_space"
+  | "backslash"
+  | "placeholder"
+  | "scheme"
+  | "no_url"
+  | "credentials"
+  | "query"
+  | "fragment"
+  | "port"
+  | "endpoint"
+  | "metadata_host"
+  | "reserved"
+  | "shape"
+  | "cap_below_base";
 
 export type SignIn = {
   token: string;
@@ -425,6 +484,11 @@ export type KeyImportResult = {
     /** Not a key; again in this text; held by the provider already. */
     code: "refused" | "repeated" | "held";
     reason: string;
+    fault: FieldFault;
+    /** Numbers that belong to the code: `min`, `max`, `length`, `line`, or `at`, a position from 1. */
+    params?: {
+      [name: string]: number;
+    };
     masked: string;
   }[];
   /** In a dry run: what would be added. */

@@ -7,10 +7,8 @@ export class ApiError extends Error {
   readonly code: Problem["code"] | "offline" | "unreadable";
   /** What to do about it, in the API's words; empty where there was no answer. */
   readonly hint: string;
-  /** Refused fields by their path, such as `settings.cooldown.base_ms`. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** What is wrong with them, where the API names it, by their path. */
-  readonly fieldCodes: Readonly<Record<string, string>>;
+  /** Refused fields with their paths, such as `settings.cooldown.base_ms`. */
+  readonly errors: NonNullable<Problem["errors"]>;
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -22,10 +20,7 @@ export class ApiError extends Error {
     this.status = problem.status;
     this.code = problem.code;
     this.hint = problem.hint ?? "";
-    this.fields = Object.fromEntries((problem.errors ?? []).map(({ path, message }) => [path, message]));
-    this.fieldCodes = Object.fromEntries(
-      (problem.errors ?? []).flatMap(({ path, code }) => (code === undefined ? [] : [[path, code]])),
-    );
+    this.errors = problem.errors ?? [];
     this.retryAfterMs = options.retryAfterMs;
   }
 }

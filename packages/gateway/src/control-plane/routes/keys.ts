@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import type { SkippedKey } from "../../catalog/import-text.ts";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import {
   keyBulkResultSchema,
@@ -163,7 +164,11 @@ export function addKeyRoutes(app: ControlApp, { catalog, testKey }: ControlPlane
     const { text, dry_run: isDryRun = false } = c.req.valid("json");
     const { added, skipped, understood } = await keys.import(c.req.valid("param").id, text, isDryRun);
     const shown = understood.map(({ line, masked, label, weight }) => ({ line, api_key: masked, label, weight }));
-    const body = { added: added.map(keyToWire), skipped: [...skipped], ...(isDryRun ? { understood: shown } : {}) };
+    const body = {
+      added: added.map(keyToWire),
+      skipped: skipped.map(skippedToWire),
+      ...(isDryRun ? { understood: shown } : {}),
+    };
     return c.json(body, 200);
   });
   app.openapi(ofProvider.order, async (c) => {
@@ -207,4 +212,16 @@ export function addKeyRoutes(app: ControlApp, { catalog, testKey }: ControlPlane
 function definedOf<T extends object>(value: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const entries = Object.entries(value).filter(([, part]) => part !== undefined);
   return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
+}
+
+function skippedToWire({ line, code, fault, masked }: SkippedKey) {
+  const { message, code: kind, params } = fault;
+  return {
+    line,
+    code,
+    reason: message,
+    fault: kind,
+    ...(params === undefined ? {} : { params: { ...params } }),
+    masked,
+  };
 }

@@ -2,6 +2,7 @@ import { activity } from "./activity.ts";
 import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
+import { faults } from "./faults.ts";
 import { keys } from "./keys.ts";
 import { outcomes } from "./outcomes.ts";
 import { overview } from "./overview.ts";
@@ -19,6 +20,7 @@ export const en = {
   chat,
   common,
   errors,
+  faults,
   keys,
   outcomes,
   overview,

@@ -76,8 +76,6 @@ export const keys = {
   importRefused_other: "{{count}} refused",
   importRepeated_one: "{{count}} duplicate",
   importRepeated_other: "{{count}} duplicates",
-  importSkipHeld: "already in the pool",
-  importSkipRepeated: "again in this list",
   importUnderstood_one: "{{count}} key will be added",
   importUnderstood_other: "{{count}} keys will be added",
   label: "Label",

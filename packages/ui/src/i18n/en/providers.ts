@@ -16,7 +16,6 @@ export const providers = {
   baseUrlPlaceholderLeft: "Put your own resource's name in the place of {resource}.",
   baseUrlPort: "Port 0 cannot be connected to.",
   baseUrlQuery: "Leave out ? and what follows it: clients send their own with each request.",
-  baseUrlTooLong: "At most 2,048 characters.",
   baseUrlWhiteSpace: "There is white space or a line break inside.",
   chooseFirst: "Choose the provider whose keys you want to pool. What it needs is filled in.",
   chosenOther: "Any other address",

@@ -71,8 +71,6 @@ export const keys: SectionOf<"keys"> = {
   importPreview: "목록 확인",
   importRefused_other: "거부 {{count}}개",
   importRepeated_other: "중복 {{count}}개",
-  importSkipHeld: "이미 풀에 있음",
-  importSkipRepeated: "목록에서 중복됨",
   importUnderstood_other: "키 {{count}}개가 추가됩니다",
   label: "레이블",
   labelHint: "쉽게 식별하기 위한 이름입니다. 예: “Production Key #1”",

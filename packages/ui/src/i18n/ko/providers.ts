@@ -18,7 +18,6 @@ export const providers: SectionOf<"providers"> = {
   baseUrlPlaceholderLeft: "{resource} 자리에 자신의 리소스 이름을 입력하세요.",
   baseUrlPort: "0번 포트에는 연결할 수 없습니다.",
   baseUrlQuery: "?와 그 뒷부분은 빼고 입력하세요. 쿼리는 클라이언트가 요청마다 보냅니다.",
-  baseUrlTooLong: "최대 2,048자까지 입력할 수 있습니다.",
   baseUrlWhiteSpace: "중간에 공백이나 줄바꿈이 있습니다.",
   chooseFirst: "키를 풀링할 제공업체를 선택하세요. 필요한 값은 자동으로 입력됩니다.",
   chosenOther: "다른 주소",

@@ -3,29 +3,42 @@ import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
+import { useFaultText } from "../../api/fault-text.ts";
 import type { Provider } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { AmountInput } from "../../parts/amount-input.tsx";
-import { settingsPatchOf, settingsValuesOf, type SettingsValues, fieldOfPath, rangeFaults } from "./settings-values.ts";
+import {
+  settingsPatchOf,
+  settingsValuesOf,
+  type SettingsValues,
+  fieldOfPath,
+  type RangeFault,
+  rangeFaults,
+  rangeOfPath,
+} from "./settings-values.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
 /** Cooldown, affinity, timeouts and limits: lengths of time in seconds, empty for the default. */
 export function AdvancedForm({ provider }: { readonly provider: Provider }): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
+  const faultText = useFaultText();
+  const outOfRange = ({ min, max }: Pick<RangeFault, "min" | "max">): string =>
+    t("provider.outOfRange", { min: String(min), max: String(max) });
   const form = useForm<SettingsValues>({
     initialValues: settingsValuesOf(provider.settings),
-    validate: (values) =>
-      Object.fromEntries(
-        rangeFaults(values).map(({ field, min, max }) => [
-          field,
-          t("provider.outOfRange", { min: String(min), max: String(max) }),
-        ]),
-      ),
+    validate: (values) => Object.fromEntries(rangeFaults(values).map((fault) => [fault.field, outOfRange(fault)])),
   });
   const change = useChangeProvider(provider, (error) => {
     if (!isApiError(error)) return;
-    form.setErrors(Object.fromEntries(Object.entries(error.fields).map(([path, text]) => [fieldOfPath(path), text])));
+    form.setErrors(
+      Object.fromEntries(
+        error.errors.map((fault) => {
+          const range = rangeOfPath(fault.path, fault.code);
+          return [fieldOfPath(fault.path), range ? outOfRange(range) : faultText(fault, fault.path)];
+        }),
+      ),
+    );
   });
   const submit = (values: SettingsValues): void => {
     change

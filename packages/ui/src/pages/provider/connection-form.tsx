@@ -4,11 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
+import { useFieldTexts } from "../../api/fault-text.ts";
 import type { Provider, ProviderPatch } from "../../api/openapi.ts";
-import { isApiError } from "../../api/problem.ts";
 import { keysQuery, presetsQuery } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { checkProvider, kinds, refusedFields } from "../providers/provider-forms.ts";
+import { checkProvider, kinds } from "../providers/provider-forms.ts";
 import { effectiveUrl } from "./effective-url.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
@@ -26,16 +26,14 @@ interface Values {
 export function ConnectionForm({ provider }: { readonly provider: Provider }): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
+  const fieldTexts = useFieldTexts();
   const { data: presets = [] } = useQuery(presetsQuery);
   const [confirming, setConfirming] = useState<ProviderPatch>();
   const form = useForm<Values>({
     initialValues: valuesOf(provider),
     validate: checkProvider(t),
   });
-  const change = useChangeProvider(provider, (error) => {
-    if (!isApiError(error)) return;
-    form.setErrors(refusedFields(error, t));
-  });
+  const change = useChangeProvider(provider, (error) => form.setErrors(fieldTexts(error)));
   const save = async (patch: ProviderPatch): Promise<void> => {
     const saved = await change.mutateAsync(patch);
     form.setInitialValues(valuesOf(saved));

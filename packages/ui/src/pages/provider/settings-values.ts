@@ -53,6 +53,19 @@ export function fieldOfPath(path: string): string {
   return fieldsByPath[path] ?? path;
 }
 
+const outside: ReadonlySet<string> = new Set(["too_small", "too_large", "no_integer"]);
+
+/** What may be entered in the field that the API refused for its size, in the units of the form. */
+export function rangeOfPath(
+  path: string,
+  code: string | undefined,
+): { readonly min: number; readonly max: number } | undefined {
+  const field = fieldsByPath[path];
+  if (field === undefined || !(field in ranges) || code === undefined || !outside.has(code)) return undefined;
+  const [min, max] = ranges[field as AmountField];
+  return { min, max };
+}
+
 export function settingsValuesOf({ cooldown, affinity, retry, timeouts, max_body_bytes }: Settings): SettingsValues {
   return {
     cooldownBase: cooldown.base_ms / 1_000,

@@ -8,12 +8,12 @@ import { useNavigate } from "react-router";
 import { call } from "../../api/client.ts";
 import { useErrorText } from "../../api/error-text.ts";
 import type { Provider, ProviderPreset } from "../../api/openapi.ts";
-import { isApiError } from "../../api/problem.ts";
+import { useFieldTexts } from "../../api/fault-text.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
 import { useStake } from "../../parts/use-stake.ts";
 import { useNotify } from "../../parts/notify.ts";
-import { checkProvider, kinds, type ProviderKind, refusedFields, slugFor } from "./provider-forms.ts";
+import { checkProvider, kinds, type ProviderKind, slugFor } from "./provider-forms.ts";
 import { PresetPicker } from "./preset-picker.tsx";
 
 /** What was chosen: a known provider, any other address, or nothing yet. */
@@ -79,10 +79,8 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
       slug: (value) => (taken.includes(value) ? t("providers.slugTaken") : checks.slug(value)),
     },
   });
-  const add = useAddProvider((error) => {
-    if (!isApiError(error)) return;
-    form.setErrors(refusedFields(error, t));
-  });
+  const fieldTexts = useFieldTexts();
+  const add = useAddProvider((error) => form.setErrors(fieldTexts(error)));
   useStake(form.isDirty(), onStake);
   const { name, slug } = form.values;
   const isOwnSlug = form.isDirty("slug");

@@ -1,6 +1,5 @@
 import type { ParseKeys, TFunction } from "i18next";
 import type { Provider } from "../../api/openapi.ts";
-import type { ApiError } from "../../api/problem.ts";
 
 /** What the gateway takes as the first segment of a path. @see contract: Provider `slug` */
 export const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -19,25 +18,13 @@ export function kindLabel(kind: ProviderKind): string {
   return kinds.find(({ value }) => value === kind)?.label ?? kind;
 }
 
+/** Those that a page finds out by itself. */
 const urlFaults = {
-  scheme: "providers.baseUrlInvalid",
-  no_url: "providers.baseUrlInvalid",
-  empty: "providers.baseUrlInvalid",
-  too_long: "providers.baseUrlTooLong",
-  white_space: "providers.baseUrlWhiteSpace",
-  backslash: "providers.baseUrlBackslash",
   placeholder: "providers.baseUrlPlaceholderLeft",
+  scheme: "providers.baseUrlInvalid",
   credentials: "providers.baseUrlCredentials",
   query: "providers.baseUrlQuery",
   fragment: "providers.baseUrlFragment",
-  port: "providers.baseUrlPort",
-  endpoint: "providers.baseUrlEndpoint",
-  metadata_host: "providers.baseUrlMetadata",
-} as const satisfies Readonly<Record<string, ParseKeys>>;
-
-const slugFaults = {
-  reserved: "providers.slugReserved",
-  shape: "providers.slugInvalid",
 } as const satisfies Readonly<Record<string, ParseKeys>>;
 
 /** Why a base URL cannot be taken, as far as a page can know; the gateway knows more. */
@@ -64,22 +51,6 @@ export function checkProvider(t: TFunction) {
       return fault === undefined ? null : t(urlFaults[fault]);
     },
   };
-}
-
-/** What the gateway refused, in the words of the page, by field. */
-export function refusedFields(error: ApiError, t: TFunction): Readonly<Record<string, string>> {
-  if (error.code === "conflict" && error.fields["slug"] !== undefined) return { slug: t("providers.slugTaken") };
-  const known = Object.entries(error.fieldCodes).flatMap(([path, code]) => {
-    const words =
-      path === "base_url" ? lookUp(urlFaults, code) : path === "slug" ? lookUp(slugFaults, code) : undefined;
-    return words === undefined ? [] : [[path, t(words)] as const];
-  });
-  return { ...error.fields, ...Object.fromEntries(known) };
-}
-
-/** The gateway may know of more than these pages. */
-function lookUp<Table extends object>(table: Table, code: string): Table[keyof Table] | undefined {
-  return Object.hasOwn(table, code) ? table[code as keyof Table] : undefined;
 }
 
 /** A path made of a name, that no other provider has. */

@@ -4,8 +4,8 @@ import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
+import { useFieldTexts } from "../../api/fault-text.ts";
 import type { Provider, Token, TokenPatch } from "../../api/openapi.ts";
-import { isApiError } from "../../api/problem.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
 import type { AtStake } from "../../parts/form-dialog.tsx";
@@ -43,6 +43,7 @@ export function TokenForm(props: TokenFormProps): ReactNode {
   const { token, providers, submitLabel, failedTitle, onSubmit, onCancel, onStake = nobody } = props;
   const { t } = useTranslation();
   const errorText = useErrorText();
+  const fieldTexts = useFieldTexts();
   const form = useTermsForm(token, providers);
   useStake(form.isDirty(), onStake);
   const submit = useMutation({
@@ -52,9 +53,7 @@ export function TokenForm(props: TokenFormProps): ReactNode {
     },
     // Else the answer, and the token with it, would be kept for five minutes after the dialog is gone.
     gcTime: 0,
-    onError: (error) => {
-      if (isApiError(error)) form.setErrors(byField(error.fields));
-    },
+    onError: (error) => form.setErrors(byField(fieldTexts(error))),
   });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => submit.mutate(values))}>

@@ -95,5 +95,5 @@ function ask({ range, provider }: UsageChoice, by: readonly (BucketUnit | Group)
 
 /** More sums than the gateway answers at a time. */
 function isTooMuch(error: unknown): boolean {
-  return isApiError(error) && error.status === 422 && "by" in error.fields;
+  return isApiError(error) && error.status === 422 && error.errors.some(({ code }) => code === "too_many_sums");
 }

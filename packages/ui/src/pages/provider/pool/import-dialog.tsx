@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../../api/client.ts";
 import { useErrorText } from "../../../api/error-text.ts";
+import { useFaultText } from "../../../api/fault-text.ts";
 import type { KeyImportResult } from "../../../api/openapi.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
@@ -203,6 +204,7 @@ function Outcome({ result, onClose }: { readonly result: KeyImportResult; readon
 
 function Skipped({ skipped }: Pick<KeyImportResult, "skipped">): ReactNode {
   const { t } = useTranslation();
+  const faultText = useFaultText();
   if (skipped.length === 0) return null;
   const refused = skipped.filter(({ code }) => code === "refused").length;
   const repeated = skipped.length - refused;
@@ -214,13 +216,13 @@ function Skipped({ skipped }: Pick<KeyImportResult, "skipped">): ReactNode {
     <Alert color="yellow" title={counts.join(" · ")}>
       <ScrollArea.Autosize mah={180} viewportProps={{ tabIndex: 0, "aria-label": counts.join(", ") }}>
         <List size="xs" listStyleType="none">
-          {skipped.slice(0, mostRows).map(({ line, code, reason, masked }) => (
+          {skipped.slice(0, mostRows).map(({ line, fault, params, reason, masked }) => (
             <List.Item key={`${line} ${masked}`}>
               {t("keys.importLine", { line })}:{" "}
               <Text span ff="monospace" size="xs">
                 {masked}
               </Text>{" "}
-              {code === "held" ? t("keys.importSkipHeld") : code === "repeated" ? t("keys.importSkipRepeated") : reason}
+              {faultText({ code: fault, message: reason, ...(params ? { params } : {}) })}
             </List.Item>
           ))}
         </List>

@@ -7,8 +7,8 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../../api/client.ts";
 import { useErrorText } from "../../../api/error-text.ts";
+import { useFieldTexts } from "../../../api/fault-text.ts";
 import type { Key } from "../../../api/openapi.ts";
-import { isApiError } from "../../../api/problem.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { amountOf } from "../../../parts/amount.ts";
 import { AmountInput } from "../../../parts/amount-input.tsx";
@@ -54,6 +54,7 @@ interface KeyFormProps extends Omit<KeyDialogProps, "isOpen"> {
 function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
+  const fieldTexts = useFieldTexts();
   const form = useForm<KeyValues>({
     initialValues: { api_key: "", label: value?.label ?? "", weight: String(value?.weight ?? 1) },
     validate: {
@@ -73,10 +74,7 @@ function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNo
     ...(form.isDirty("label") ? { label: label.trim() } : {}),
     ...(form.isDirty("weight") ? { weight: amountOf(weight) } : {}),
   };
-  const save = useSaveKey(providerId, value, onClose, (error) => {
-    if (!isApiError(error)) return;
-    form.setErrors(error.code === "conflict" ? { api_key: t("keys.apiKeyHeld") } : error.fields);
-  });
+  const save = useSaveKey(providerId, value, onClose, (error) => form.setErrors(fieldTexts(error)));
   return (
     <form noValidate onSubmit={form.onSubmit(({ api_key }) => save.mutate({ api_key: trimKeyText(api_key), changed }))}>
       <Stack>

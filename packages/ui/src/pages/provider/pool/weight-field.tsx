@@ -2,7 +2,7 @@ import { useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../../api/error-text.ts";
 import type { Key } from "../../../api/openapi.ts";
-import { isApiError } from "../../../api/problem.ts";
+import { useFieldTexts } from "../../../api/fault-text.ts";
 import { amountOf } from "../../../parts/amount.ts";
 import { AmountInput } from "../../../parts/amount-input.tsx";
 import { isWeight, nameOf } from "./key-facts.ts";
@@ -16,6 +16,7 @@ export interface WeightFieldProps {
 export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
+  const fieldTexts = useFieldTexts();
   const [typed, setTyped] = useState<string>();
   const [error, setError] = useState<string>();
 
@@ -35,7 +36,7 @@ export function WeightField({ value: key, onChange }: WeightFieldProps): ReactNo
       setTyped(undefined);
       setError(undefined);
     } catch (failure) {
-      setError(isApiError(failure) ? (failure.fields["weight"] ?? errorText(failure)) : errorText(failure));
+      setError(fieldTexts(failure)["weight"] ?? errorText(failure));
     } finally {
       isKeeping.current = false;
     }
