@@ -23,9 +23,14 @@ export const statusReasonSchema = z
     http_status: z.int().nullable(),
     message: z.string().nullable().openapi({ description: "What the provider said, secrets taken out." }),
     at: timeSchema,
-    wait: z.enum(["ladder", "stated", "quota"]).nullable().openapi({
-      description: "Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota.",
-    }),
+    wait: z
+      .enum(["ladder", "stated", "quota", "fixed"])
+      .nullable()
+      .openapi({
+        description:
+          "Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length " +
+          "of a key that may not use a model.",
+      }),
   })
   .openapi("StatusReason");
 

@@ -140,7 +140,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addNoticeRoutes(app, deps);
   addTransferRoutes(app, deps);
   addEventRoutes(app, deps);
-  addDocument(app, deps.info.version);
+  addDocument(app, { version: deps.info.version, browsers: deps.auth.browsers });
   addPageRoutes(app, deps);
   return app;
 }

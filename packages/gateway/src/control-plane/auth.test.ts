@@ -259,7 +259,20 @@ describe("a signed-in browser", () => {
     const cookie = auth.browsers.create();
     await new Promise(setImmediate);
 
-    expect([auth.browsers.isValid(cookie), warnings.length]).toEqual([true, 1]);
+    expect([auth.browsers.isValid(cookie), warnings.length]).toEqual([true, 2]);
+  });
+
+  // Browsers send the cookies of a host to all of its ports: signing in at one gateway overwrote the other's cookie.
+  it("has a cookie of a name that no other gateway on this host has, and that stays over a restart", async () => {
+    const one = await open();
+    const other = await open();
+    const again = await open({ store: one.store });
+
+    const names = [one, other, again].map(({ auth }) => auth.browsers.cookieName);
+
+    expect(names[0]).toMatch(/^keywheel_session_[0-9a-f]{8}$/);
+    expect(names[1]).not.toBe(names[0]);
+    expect(names[2]).toBe(names[0]);
   });
 
   it("makes room for others, the longest unused first", async () => {

@@ -24,6 +24,7 @@ export const shortestAdminToken = 16;
 const codeLifeMs = 15 * 60_000;
 const metaToken = "admin_token_sha256";
 const metaSessions = "browser_sessions";
+const metaCookie = "browser_cookie";
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
@@ -52,7 +53,7 @@ export class AdminAuth {
     const { store, environmentToken, makeToken } = options;
     const problem = environmentToken === undefined ? undefined : problemOfAdminToken(environmentToken);
     if (problem !== undefined) throw new KeywheelError("validation_failed", problem);
-    const saved = await store.getMeta(metaSessions);
+    const saved = { sessions: await store.getMeta(metaSessions), cookieName: await cookieNameOf(options) };
     if (environmentToken !== undefined) {
       return { auth: new AdminAuth(options, sha256(environmentToken.trim()), saved), madeToken: undefined };
     }
@@ -65,7 +66,7 @@ export class AdminAuth {
     return { auth: new AdminAuth(options, sha256(text), saved), madeToken: new Secret(text) };
   }
 
-  private constructor(options: AdminAuthOptions, tokenHash: Buffer | undefined, savedSessions: string | undefined) {
+  private constructor(options: AdminAuthOptions, tokenHash: Buffer | undefined, saved: Saved) {
     const { clock, operatorToken, store, warn } = options;
     this.#clock = clock;
     this.#store = store;
@@ -77,7 +78,8 @@ export class AdminAuth {
     let lastSave = Promise.resolve();
     this.browsers = new BrowserSessions({
       clock,
-      saved: savedSessions,
+      saved: saved.sessions,
+      cookieName: saved.cookieName,
       tokenMark: markOf(tokenHash),
       save: (text) => {
         // One after the other, so that the last word is the latest; a sign-in does not wait for it, nor fail with it.
@@ -166,6 +168,25 @@ export class AdminAuth {
     if (waitMs === undefined) return new KeywheelError("unauthorized", message);
     return new KeywheelError("too_many_attempts", undefined, { retryAfterMs: waitMs });
   }
+}
+
+interface Saved {
+  readonly sessions: string | undefined;
+  readonly cookieName: string;
+}
+
+/**
+ * The name of this gateway's cookie, made at its first start. Browsers do not tell the ports of a host apart: under one name,
+ * two gateways on a machine would sign each other's browsers out.
+ */
+async function cookieNameOf({ store, warn }: AdminAuthOptions): Promise<string> {
+  const kept = await store.getMeta(metaCookie);
+  if (kept !== undefined) return kept;
+  const made = `keywheel_session_${randomBytes(4).toString("hex")}`;
+  await store.setMeta(metaCookie, made).catch((error: unknown) => {
+    warn?.("could not keep the name of the cookie: browsers will have to sign in again after a restart", error);
+  });
+  return made;
 }
 
 /** Why a text cannot be an admin token, or undefined. */

@@ -17,6 +17,8 @@ interface BrowserSession {
 
 export interface BrowserSessionsOptions {
   readonly clock: Clock;
+  /** Of this gateway alone: others on the same host, whatever their port, get the same cookies. */
+  readonly cookieName: string;
   /** What was saved by a former process, or undefined. */
   readonly saved: string | undefined;
   /** Keeps the sessions over a restart. It must not reject. */
@@ -35,6 +37,11 @@ export class BrowserSessions {
     this.#options = options;
     this.#tokenMark = options.tokenMark;
     for (const [hash, session] of read(options)) this.#sessions.set(hash, session);
+  }
+
+  /** The name of the cookie that shows who is signed in. */
+  get cookieName(): string {
+    return this.#options.cookieName;
   }
 
   /** Signs a browser in. @returns the value of its cookie */

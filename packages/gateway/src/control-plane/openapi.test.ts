@@ -39,7 +39,7 @@ describe("the OpenAPI document", () => {
     expect(document).toMatchObject({ openapi: "3.1.0", info: { version: "0.0.0-test" } });
     expect(document.components.securitySchemes).toMatchObject({
       adminToken: { type: "http", scheme: "bearer" },
-      browserSession: { type: "apiKey", in: "cookie", name: "keywheel_session" },
+      browserSession: { type: "apiKey", in: "cookie", name: bench.auth.browsers.cookieName },
     });
   });
 

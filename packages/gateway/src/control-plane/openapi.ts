@@ -1,7 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { ControlApp } from "./app.ts";
 import { guarded, problems } from "./problems.ts";
-import { security, sessionCookie } from "./security.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
+import { security } from "./security.ts";
 
 const route = createRoute({
   method: "get",
@@ -16,7 +17,21 @@ const route = createRoute({
 });
 
 /** Serves the document that is made from the very schemas that validate. To be called after all routes of /api. */
-export function addDocument(app: ControlApp, version: string): void {
+export function addDocument(
+  app: ControlApp,
+  { version, browsers }: { readonly version: string; readonly browsers: Pick<BrowserSessions, "cookieName"> },
+): void {
+  let made: object | undefined;
+  app.openapi(route, (c) => {
+    if (!made) {
+      describeWaysIn(app, browsers.cookieName);
+      made = app.getOpenAPI31Document(head(version));
+    }
+    return c.json({ ...made }, 200);
+  });
+}
+
+function describeWaysIn(app: ControlApp, cookieName: string): void {
   app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", {
     type: "http",
     scheme: "bearer",
@@ -25,11 +40,9 @@ export function addDocument(app: ControlApp, version: string): void {
   app.openAPIRegistry.registerComponent("securitySchemes", "browserSession", {
     type: "apiKey",
     in: "cookie",
-    name: sessionCookie,
-    description: "Set by signing in at /ui/.",
+    name: cookieName,
+    description: "Set by signing in at /ui/. Its name ends with a word of this gateway's own.",
   });
-  let made: object | undefined;
-  app.openapi(route, (c) => c.json({ ...(made ??= app.getOpenAPI31Document(head(version))) }, 200));
 }
 
 function head(version: string) {

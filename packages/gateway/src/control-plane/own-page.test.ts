@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { expect, it } from "vitest";
+import { ownPageHeader } from "../data-plane/headers.ts";
 import { isOwnPage } from "./own-page.ts";
 
-const browsers = { isValid: (cookie: string) => cookie === "right" };
+const browsers = { cookieName: "keywheel_session_1a2b3c4d", isValid: (cookie: string) => cookie === "right" };
 const own: IncomingHttpHeaders = {
   host: "127.0.0.1:8787",
-  cookie: "keywheel_session=right",
+  cookie: "keywheel_session_1a2b3c4d=right",
   origin: "http://127.0.0.1:8787",
   "sec-fetch-site": "same-origin",
   "x-keywheel-page": "chat",
@@ -15,15 +16,16 @@ it.each<[what: string, headers: IncomingHttpHeaders]>([
   ["a call of ours", own],
   ["a GET, to which browsers add no origin", { ...own, origin: undefined }],
   ["without TLS beyond loopback, where browsers say nothing of the site", { ...own, "sec-fetch-site": undefined }],
-  ["with other cookies beside", { ...own, cookie: "a=1; keywheel_session=right; b=2" }],
+  ["with other cookies beside", { ...own, cookie: "a=1; keywheel_session_1a2b3c4d=right; b=2" }],
 ])("lets in %s", (_, headers) => {
-  expect(isOwnPage(headers, browsers)).toBe(true);
+  expect(isOwnPage(headers, browsers, ownPageHeader)).toBe(true);
 });
 
 it.each<[what: string, headers: IncomingHttpHeaders]>([
   ["no cookie", { ...own, cookie: undefined }],
-  ["another cookie", { ...own, cookie: "keywheel_session=wrong" }],
-  ["a cookie of a like name", { ...own, cookie: "xkeywheel_session=right" }],
+  ["another cookie", { ...own, cookie: "keywheel_session_1a2b3c4d=wrong" }],
+  ["the cookie of another gateway on this host", { ...own, cookie: "keywheel_session_5e6f7a8b=right" }],
+  ["a cookie of a like name", { ...own, cookie: "xkeywheel_session_1a2b3c4d=right" }],
   ["the cookie alone, as a form or an image of any page sends it", { ...own, "x-keywheel-page": undefined }],
   ["a page on another port of this host", { ...own, origin: "http://127.0.0.1:9999", "sec-fetch-site": "same-site" }],
   ["that page, asking for an image", { ...own, origin: undefined, "sec-fetch-site": "same-site" }],
@@ -36,5 +38,5 @@ it.each<[what: string, headers: IncomingHttpHeaders]>([
   ["an address that a person typed", { ...own, origin: undefined, "sec-fetch-site": "none" }],
   ["a connection that is to be a WebSocket", { ...own, upgrade: "websocket" }],
 ])("refuses %s", (_, headers) => {
-  expect(isOwnPage(headers, browsers)).toBe(false);
+  expect(isOwnPage(headers, browsers, ownPageHeader)).toBe(false);
 });

@@ -2,10 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { parse } from "hono/utils/cookie";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { isOwnOrigin } from "./doors.ts";
-import { sessionCookie } from "./security.ts";
-
-/** With it, the gateway's own pages say that they call the data plane themselves. It is never forwarded. */
-export const ownPageHeader = "x-keywheel-page";
 
 /**
  * Whether a call of the data plane is made by the gateway's own pages in a browser that is signed in: such a call needs no
@@ -20,13 +16,18 @@ export const ownPageHeader = "x-keywheel-page";
  *
  * A WebSocket of a page carries cookies and cannot carry the header: none is let in here.
  *
+ * @param ownPageHeader the name of that header, in lower case
  * @see contract §2 `unauthorized`, §5
  */
-export function isOwnPage(headers: IncomingHttpHeaders, browsers: Pick<BrowserSessions, "isValid">): boolean {
+export function isOwnPage(
+  headers: IncomingHttpHeaders,
+  browsers: Pick<BrowserSessions, "cookieName" | "isValid">,
+  ownPageHeader: string,
+): boolean {
   const { host = "", origin, cookie, upgrade, "sec-fetch-site": site } = headers;
   if (headers[ownPageHeader] === undefined || upgrade !== undefined || cookie === undefined) return false;
   if (site !== undefined && site !== "same-origin") return false;
   if (origin !== undefined && !isOwnOrigin(origin, host)) return false;
-  const value = parse(cookie, sessionCookie)[sessionCookie];
+  const value = parse(cookie, browsers.cookieName)[browsers.cookieName];
   return value !== undefined && browsers.isValid(value);
 }

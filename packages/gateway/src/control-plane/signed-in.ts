@@ -4,8 +4,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { ControlEnv } from "./app.ts";
 import type { AdminAuth } from "./auth.ts";
-import { sessionLifeMs } from "./browser-sessions.ts";
-import { sessionCookie } from "./security.ts";
+import { type BrowserSessions, sessionLifeMs } from "./browser-sessions.ts";
 
 /** The only calls without a token: they are how one is shown. */
 const open: ReadonlySet<string> = new Set(["POST /api/sign-in"]);
@@ -27,7 +26,7 @@ function admitCaller(c: Context<ControlEnv>, auth: AdminAuth): () => boolean {
     auth.check(token, peerOf(c));
     return () => true;
   }
-  const cookie = getCookie(c, sessionCookie);
+  const cookie = getCookie(c, auth.browsers.cookieName);
   if (cookie === undefined || !auth.browsers.isValid(cookie)) throw new KeywheelError("unauthorized");
   return () => auth.browsers.isValid(cookie);
 }
@@ -44,13 +43,17 @@ export function socketOf(c: Context<ControlEnv>): Socket | undefined {
   return bindings?.incoming?.socket;
 }
 
-export function giveCookie(c: Context<ControlEnv>, value: string): void {
-  setCookie(c, sessionCookie, value, { ...cookieOptions(c), maxAge: sessionLifeMs / 1000 });
+type Named = Pick<BrowserSessions, "cookieName">;
+
+/** Signs the browser in. */
+export function giveCookie(c: Context<ControlEnv>, { cookieName }: Named, value: string): void {
+  setCookie(c, cookieName, value, { ...cookieOptions(c), maxAge: sessionLifeMs / 1000 });
 }
 
-export function takeCookie(c: Context<ControlEnv>): string | undefined {
-  const value = getCookie(c, sessionCookie);
-  deleteCookie(c, sessionCookie, cookieOptions(c));
+/** @returns its value, for the last time */
+export function takeCookie(c: Context<ControlEnv>, { cookieName }: Named): string | undefined {
+  const value = getCookie(c, cookieName);
+  deleteCookie(c, cookieName, cookieOptions(c));
   return value;
 }
 

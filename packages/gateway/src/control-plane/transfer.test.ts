@@ -95,7 +95,7 @@ describe("an export", () => {
   });
 
   it("holds values for nobody who has only a browser's cookie", async () => {
-    const cookie = `keywheel_session=${from.auth.browsers.create()}`;
+    const cookie = `${from.auth.browsers.cookieName}=${from.auth.browsers.create()}`;
     const headers = { cookie, "content-type": "application/json" };
 
     const refused = await from.call("POST", "/api/export", { passphrase }, headers);

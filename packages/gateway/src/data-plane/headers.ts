@@ -46,7 +46,8 @@ const notForProvidersPrefixes = ["x-forwarded-", "cf-", "x-keywheel-"];
  */
 const ofOurPages = new Set(["origin", "referer", "priority", "dnt", "accept-language"]);
 const ofOurPagesPrefixes = ["sec-"];
-const ownPageHeader = "x-keywheel-page";
+/** With it, the gateway's own pages say that they call the data plane themselves. It is never forwarded. */
+export const ownPageHeader = "x-keywheel-page";
 
 /** What a provider sends about its own origin, which is not the origin that the client sees. */
 const notForClients = new Set([

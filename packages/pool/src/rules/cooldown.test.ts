@@ -95,6 +95,14 @@ describe("a stated wait", () => {
   });
 });
 
+describe("a rest of one length", () => {
+  it("is on no ladder, passes the cap, and says so", () => {
+    const health = failTimes(2, { rest: "ladder", fixedMs: 3_600_000 });
+
+    expect([restMs(health), health.wait]).toEqual([3_600_000, "fixed"]);
+  });
+});
+
 describe("a spent quota", () => {
   it("rests the key for the whole cap at once", () => {
     const health = failTimes(1, { rest: "at-cap" });

@@ -9,8 +9,11 @@ export interface CooldownPolicy {
 /** 60 s doubling to 15 minutes. @see spec "Cooldown mechanism" */
 export const defaultCooldownPolicy: CooldownPolicy = { baseMs: 60_000, capMs: 900_000 };
 
-/** Where the length of a cooldown comes from: our ladder, the provider's own word, or an exhausted quota. */
-export type WaitSource = "ladder" | "stated" | "quota";
+/**
+ * Where the length of a cooldown comes from: our ladder, the provider's own word, an exhausted quota, or one length for all
+ * such failures, as for a key that lacks a model.
+ */
+export type WaitSource = "ladder" | "stated" | "quota" | "fixed";
 
 /** What happened to a key, as far as resting it goes. */
 export interface Failure {
@@ -149,7 +152,7 @@ function restAfter(
   policy: CooldownPolicy,
   sameBurst: boolean,
 ): { restMs: DurationMs; wait: WaitSource } {
-  if (failure.fixedMs !== undefined) return { restMs: failure.fixedMs, wait: "ladder" };
+  if (failure.fixedMs !== undefined) return { restMs: failure.fixedMs, wait: "fixed" };
   if (failure.rest === "at-cap") return { restMs: policy.capMs, wait: "quota" };
   // An answer that belongs to an old burst has no step of its own: only what it states can matter.
   const stepMs = sameBurst ? 0 : ladderMs(failures, policy);

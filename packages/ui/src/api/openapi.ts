@@ -454,8 +454,8 @@ export type StatusReason = {
   /** What the provider said, secrets taken out. */
   message: string | null;
   at: string;
-  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota. */
-  wait: "ladder" | "stated" | "quota" | null;
+  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length of a key that may not use a model. */
+  wait: "ladder" | "stated" | "quota" | "fixed" | null;
 } | null;
 
 export type KeyStats = {

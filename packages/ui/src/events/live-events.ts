@@ -4,7 +4,7 @@ export type { GatewayEvent };
 export type LiveState = "connecting" | "live" | "lost";
 
 /** All types there are: a named event reaches only those who ask for its name. */
-const eventTypes = Object.keys({
+export const eventTypes = Object.keys({
   "key-cooled": true,
   "key-disabled": true,
   "key-recovered": true,
@@ -24,7 +24,7 @@ const eventTypes = Object.keys({
   "token-changed": true,
   "token-deleted": true,
   "session-ended": true,
-} satisfies Record<GatewayEvent["type"], true>);
+} satisfies Record<GatewayEvent["type"], true>) as readonly GatewayEvent["type"][];
 
 const reopenAfterMs = 3_000;
 

@@ -10,7 +10,7 @@ interface Words {
 const words = {
   succeeded: { label: "outcomes.succeeded", text: "outcomes.succeededText" },
   rate_limited: { label: "outcomes.rateLimited", text: "outcomes.rateLimitedText" },
-  model_rate_limited: { label: "outcomes.modelRateLimited", text: "outcomes.modelRateLimitedText" },
+  model_rate_limited: { label: "outcomes.rateLimited", text: "outcomes.modelRateLimitedText" },
   overloaded: { label: "outcomes.overloaded", text: "outcomes.overloadedText" },
   quota_exhausted: { label: "outcomes.quotaExhausted", text: "outcomes.quotaExhaustedText" },
   budget_in_flight: { label: "outcomes.budgetInFlight", text: "outcomes.budgetInFlightText" },

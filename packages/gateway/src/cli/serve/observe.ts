@@ -1,6 +1,7 @@
 import { isKeywheelError } from "@keywheel/pool";
 import { isOwnPage } from "../../control-plane/own-page.ts";
 import { DataPlane } from "../../data-plane/data-plane.ts";
+import { ownPageHeader } from "../../data-plane/headers.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
@@ -42,7 +43,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
     upstream,
     clock,
     newId: createRequestIds(clock.now()),
-    isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers),
+    isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers, ownPageHeader),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),

@@ -16,7 +16,7 @@ export function addPageRoutes(app: ControlApp, { auth, info, pages }: ControlPla
     // A look ahead by a browser or a chat program must not spend the code.
     if (code === undefined || isPeek) return document(c);
     try {
-      giveCookie(c, auth.redeem(code, peerOf(c)));
+      giveCookie(c, auth.browsers, auth.redeem(code, peerOf(c)));
       // On to an address without the code, so that it stays in no history.
       return c.redirect("/ui/", 303);
     } catch (error) {

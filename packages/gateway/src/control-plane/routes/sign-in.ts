@@ -55,11 +55,11 @@ const rotate = createRoute({
 export function addSignInRoutes(app: ControlApp, { auth, info }: ControlPlaneDeps): void {
   app.openapi(signIn, (c) => {
     auth.check(c.req.valid("json").token.trim(), peerOf(c));
-    giveCookie(c, auth.browsers.create());
+    giveCookie(c, auth.browsers, auth.browsers.create());
     return c.body(null, 204);
   });
   app.openapi(signOut, (c) => {
-    const cookie = takeCookie(c);
+    const cookie = takeCookie(c, auth.browsers);
     if (cookie !== undefined) auth.browsers.end(cookie);
     return c.body(null, 204);
   });

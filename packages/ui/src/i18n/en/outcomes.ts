@@ -46,8 +46,8 @@ export const outcomes = {
     "There is no such model, or this key may not use it; the provider does not say which. One other key may be asked.",
   modelMissing: "No such model",
   modelMissingText: "The provider does not know this model. Another key would not change that.",
-  modelRateLimited: "Rate limited for the model",
-  modelRateLimitedText: "The key met its limit for this model and cools down.",
+  modelRateLimitedText:
+    "The provider says that this is a limit for the model. The key cools down: for all models, or for this one alone where the provider is set so.",
   modelUnavailable: "Model not available",
   modelUnavailableText:
     "This key may not use the model, or lacks a permission. It rests for that model, or for everything where the request named none.",

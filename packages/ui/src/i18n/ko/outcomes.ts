@@ -46,8 +46,8 @@ export const outcomes: SectionOf<"outcomes"> = {
     "모델이 없거나 이 키에 권한이 없습니다. 제공업체가 구분해 주지 않으므로 다른 키 하나로 더 시도할 수 있습니다.",
   modelMissing: "없는 모델",
   modelMissingText: "제공업체에 없는 모델입니다. 다른 키를 써도 결과는 같습니다.",
-  modelRateLimited: "모델 속도 제한",
-  modelRateLimitedText: "키가 이 모델의 제한에 걸려 쿨다운에 들어갔습니다.",
+  modelRateLimitedText:
+    "제공업체가 이 모델의 제한이라고 알렸습니다. 키는 모든 모델에 대해, 또는 제공업체가 그렇게 설정되어 있으면 이 모델에 대해서만 쿨다운에 들어갑니다.",
   modelUnavailable: "모델 사용 불가",
   modelUnavailableText:
     "이 키는 해당 모델을 사용할 수 없거나 권한이 없습니다. 그 모델에 대해서만 쉬며, 모델을 지정하지 않은 요청이었다면 모든 요청에서 제외됩니다.",

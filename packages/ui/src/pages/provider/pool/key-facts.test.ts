@@ -8,7 +8,6 @@ import {
   neverSelectedOf,
   moved,
   nameOf,
-  originOfRest,
   sharesOf,
   standstillOf,
 } from "./key-facts.ts";
@@ -97,18 +96,6 @@ describe("a key that was never selected", () => {
     expect(neverSelectedOf(keys, "2026-01-31T09:59:59.000Z")(idle)).toBe(false);
     expect(neverSelectedOf(keys, "2026-01-31T10:00:01.000Z")(idle)).toBe(true);
   });
-});
-
-it("takes the hour without a model or a permission for no step of the ladder", () => {
-  const rest = (code: "model_unavailable" | "rate_limited", wait: "ladder" | "stated" | "quota") =>
-    originOfRest(aKey({ status: "cooling_down", status_reason: { ...refused, code, wait } }));
-
-  expect(rest("model_unavailable", "ladder")).toBe("fixed");
-  expect([rest("rate_limited", "ladder"), rest("rate_limited", "stated"), rest("rate_limited", "quota")]).toEqual([
-    "ladder",
-    "stated",
-    "quota",
-  ]);
 });
 
 it("tells a pool at its limits from one that stands still for several reasons", () => {

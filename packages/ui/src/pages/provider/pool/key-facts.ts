@@ -31,15 +31,6 @@ export function sharesOf(keys: readonly Key[]): Shares {
   };
 }
 
-/** Where the length of a key's rest comes from. */
-export function originOfRest({ status_reason: reason }: Pick<Key, "status_reason">): RestOrigin {
-  // Which model or permission a key has changes with no failure more or less: its rest has one length, on no ladder.
-  if (reason?.code === "model_unavailable") return "fixed";
-  return reason?.wait ?? "ladder";
-}
-
-export type RestOrigin = "fixed" | "stated" | "quota" | "ladder";
-
 export type StatusFilter = "all" | Key["status"];
 
 export interface KeyFilter {

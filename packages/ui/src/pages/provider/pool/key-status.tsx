@@ -6,7 +6,6 @@ import { useTranslation } from "react-i18next";
 import type { Key, Settings, StatusReason } from "../../../api/openapi.ts";
 import { type Format, useFormat } from "../../../format/format.ts";
 import { useTimeLeft } from "../../../parts/use-time-left.ts";
-import { originOfRest } from "./key-facts.ts";
 import { VariableState } from "./variable-state.tsx";
 import classes from "./key-status.module.css";
 
@@ -142,10 +141,10 @@ function sentences(key: Key, reason: Reason, words: Words): readonly string[] {
 
 function cooldownSentences(key: Key, { t, format, cooldown }: Words): readonly string[] {
   const { consecutive_failures: count } = key;
-  const origin = originOfRest(key);
-  if (origin === "fixed") return [t("keys.waitFixed")];
-  if (origin === "stated") return [t("keys.waitStated")];
-  if (origin === "quota") return [t("keys.waitQuota")];
+  const wait = key.status_reason?.wait;
+  if (wait === "fixed") return [t("keys.waitFixed")];
+  if (wait === "stated") return [t("keys.waitStated")];
+  if (wait === "quota") return [t("keys.waitQuota")];
   const { base_ms: base, cap_ms: cap } = cooldown;
   const step = t("keys.waitLadder", { count, length: format.duration(Math.min(base * 2 ** (count - 1), cap)) });
   return count < 2 ? [step] : [step, t("keys.cooldownTooLong", { cap: format.duration(cap) })];
