@@ -48,6 +48,34 @@ async function openMenu(page: Page, title: string): Promise<void> {
     .click();
 }
 
+it.each(["en", "ko"] as const)(
+  "says that chats stay after the sign-out, and deletes all of them: %s",
+  async (language) => {
+    await using pool = await poolOf(gateway);
+    await using session = await openChat(browser, gateway, pool, { language });
+    const { page } = session;
+    const is = {
+      en: { kept: /also after you sign out/, all: "Delete all chats", fresh: "New chat" },
+      ko: { kept: /로그아웃해도 남아 있습니다/, all: "모든 채팅 삭제", fresh: "새 채팅" },
+    }[language];
+    await say(page, "First of all");
+    await answered(page, 1);
+    await page.getByRole("link", { name: is.fresh }).click();
+    await say(page, "Second of all");
+    await answered(page, 1);
+    await page.getByText(is.kept).waitFor();
+
+    await page.getByRole("button", { name: is.all }).click();
+    await page.getByRole("dialog").getByRole("button", { name: is.all }).click();
+    await page.waitForURL("**/ui/chat");
+    await page.reload();
+    await page.getByText(is.kept).waitFor();
+
+    expect(await page.getByText(/(First|Second) of all/).count()).toBe(0);
+    expect(await sessions(pool.record)).toEqual([]);
+  },
+);
+
 describe("a conversation", () => {
   it.each(["openai", "openai-compatible", "anthropic", "gemini", "azure-openai"] as const)(
     "with a provider of the kind %s streams, and shows the key that answered",

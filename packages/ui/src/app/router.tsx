@@ -4,7 +4,7 @@ import { statusQuery } from "../api/queries.ts";
 import { isSignedOut } from "../api/problem.ts";
 import { NotFoundPage } from "./not-found-page.tsx";
 import { PageError } from "./page-error.tsx";
-import { Shell } from "./shell/shell.tsx";
+import { Shell, ShellToCome } from "./shell/shell.tsx";
 import { basename, signInPath } from "./sign-in-path.ts";
 
 export type Router = ReturnType<typeof createBrowserRouter>;
@@ -60,7 +60,7 @@ export function createRouter(client: QueryClient): Router {
         path: "/",
         Component: Shell,
         ErrorBoundary: PageError,
-        HydrateFallback: () => null,
+        HydrateFallback: ShellToCome,
         loader: (args) => requireSignIn(client, args),
         // A change of the page needs no new question; any call that finds the browser signed out leads to the sign-in.
         shouldRevalidate: () => false,

@@ -60,3 +60,23 @@ it("keeps texts out of the components", () => {
 
   expect(bare).toEqual([]);
 });
+
+it("counts things in English in the singular and the plural, unless there are always several", () => {
+  const always = new Set([
+    // Shown from two on.
+    "activity.inShortAfter",
+    "activity.heldBackMany",
+    "overview.eventKeysChanged",
+    "overview.eventKeysCreated",
+    "overview.eventKeysDeleted",
+  ]);
+  // What is at most, or at least, is always several.
+  const number = /\{\{(?!max|most|min|percent|share|next|slots)\w+\}\}(?: [a-z]+)?/.source;
+  const things =
+    "keys|requests|sessions|slots|tokens|turns|attempts|failures|errors|chats|providers|events|lines|variables";
+  const counted = [...english].filter(([, text]) => new RegExp(`${number} (?:${things})\\b`).test(text));
+  const single = counted.map(([name]) => name).filter((name) => !/_(?:one|other)$/.test(name) && !always.has(name));
+
+  expect(single).toEqual([]);
+  expect(new Intl.PluralRules("en").resolvedOptions().pluralCategories.toSorted()).toEqual(["one", "other"]);
+});

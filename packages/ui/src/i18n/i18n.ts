@@ -1,6 +1,7 @@
 import i18next, { type FormatterModule, type i18n } from "i18next";
 import { initReactI18next } from "react-i18next";
 import { formatOf } from "../format/format.ts";
+import { isolated } from "../format/isolated.ts";
 import { en } from "./en/en.ts";
 import { ko } from "./ko/ko.ts";
 
@@ -9,21 +10,24 @@ export type Language = (typeof languages)[number];
 
 const storageKey = "keywheel-language";
 
-/** Numbers in texts are written as the language writes them: "1,000". Our texts name no other formats. */
-const numbersInTexts: FormatterModule = {
+/**
+ * Numbers in texts are written as the language writes them: "1,000". Names that were given turn nothing round beside them.
+ * Our texts name no other formats.
+ */
+const valuesInTexts: FormatterModule = {
   type: "formatter",
   init: () => {},
   add: () => {},
   addCached: () => {},
   format: (value: unknown, _, language = "en") =>
-    typeof value === "number" ? formatOf(language).number(value) : String(value),
+    typeof value === "number" ? formatOf(language).number(value) : isolated(String(value)),
 };
 
 /** Starts the texts in the language that was chosen, else the first of the browser's that there is. */
 export function startI18n(): i18n {
   void i18next
     .use(initReactI18next)
-    .use(numbersInTexts)
+    .use(valuesInTexts)
     .init({
       lng: chosenLanguage() ?? preferredLanguage(navigator.languages),
       fallbackLng: "en",

@@ -1,4 +1,5 @@
 import type { TFunction } from "i18next";
+import { isolated } from "../format/isolated.ts";
 
 export interface NamedKey {
   readonly key_id?: string | null | undefined;
@@ -12,7 +13,7 @@ const ownKeyId = "provider";
 /** What a key is called in what happened: its label, else its mask. Empty where no key is told. */
 export function keyNameOf({ key_id: id, label, api_key: masked }: NamedKey, t: TFunction): string {
   if (id === ownKeyId) return t("activity.ownKey");
-  if (label !== undefined && label !== null && label !== "") return label;
+  if (label !== undefined && label !== null && label !== "") return isolated(label);
   if (masked !== undefined && masked !== null) return masked;
   return id === null || id === undefined ? "" : t("activity.keyGone");
 }

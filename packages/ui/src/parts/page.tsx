@@ -1,5 +1,6 @@
 import { Box, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
+import classes from "./page.module.css";
 
 export interface PageProps {
   readonly title: string;
@@ -21,8 +22,10 @@ export function Page({ title, description, above, beside, actions, children }: P
       <Stack gap={6}>
         {above}
         <Group justify="space-between" align="flex-start" gap="md">
-          <Group gap="sm" align="center">
-            <Title order={1}>{title}</Title>
+          <Group gap="sm" align="center" miw={0}>
+            <Title order={1} className={classes.title} lineClamp={3} title={title} dir="auto">
+              {title}
+            </Title>
             {beside}
           </Group>
           {actions}

@@ -1,4 +1,4 @@
-import { AppShell, Burger, Group, ScrollArea, Text } from "@mantine/core";
+import { AppShell, Burger, Group, ScrollArea, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, type ReactNode } from "react";
@@ -14,6 +14,45 @@ import classes from "./shell.module.css";
 
 /** What stands around every page behind the sign-in. */
 export function Shell(): ReactNode {
+  return (
+    <Frame
+      beside={
+        <Group gap="xs" wrap="nowrap">
+          <LiveBadge />
+          <Preferences />
+        </Group>
+      }
+      below={<Version />}
+    >
+      <Outlet />
+      <SignInAgain />
+    </Frame>
+  );
+}
+
+/** The same while it is asked who is signed in: a slow gateway leaves no blank page. */
+export function ShellToCome(): ReactNode {
+  const { t } = useTranslation();
+  return (
+    <Frame>
+      <Stack gap="lg" maw={1200} mx="auto" role="status" aria-busy aria-label={t("shell.loading")}>
+        <VisuallyHidden component="h1">{t("shell.loading")}</VisuallyHidden>
+        <Skeleton h={32} w="12rem" radius="md" />
+        <Skeleton h={240} radius="md" />
+      </Stack>
+    </Frame>
+  );
+}
+
+interface FrameProps {
+  /** At the end of the header. */
+  readonly beside?: ReactNode;
+  /** At the foot of the navigation. */
+  readonly below?: ReactNode;
+  readonly children: ReactNode;
+}
+
+function Frame({ beside, below, children }: FrameProps): ReactNode {
   const { t } = useTranslation();
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
@@ -44,24 +83,18 @@ export function Shell(): ReactNode {
               Keywheel
             </Text>
           </Group>
-          <Group gap="xs" wrap="nowrap">
-            <LiveBadge />
-            <Preferences />
-          </Group>
+          {beside}
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" aria-label={t("shell.navigation")}>
         <AppShell.Section grow component={ScrollArea}>
           <Navigation />
         </AppShell.Section>
-        <AppShell.Section px="sm">
-          <Version />
-        </AppShell.Section>
+        <AppShell.Section px="sm">{below}</AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} className={classes.main}>
-        <Outlet />
+        {children}
       </AppShell.Main>
-      <SignInAgain />
     </AppShell>
   );
 }

@@ -65,11 +65,14 @@ export const overview = {
   noticeEnabled_one: "{{count}} key enabled",
   noticeEnabled_other: "{{count}} keys enabled",
   noticeExhausted: "All keys of {{provider}} are cooling down; requests fail",
-  noticeExhaustedHint:
-    "{{resting}} of {{total}} keys rest and come back by themselves. If rate limits are the reason and it happens often, add keys or send less.",
+  noticeExhaustedHint_one:
+    "The only key rests and comes back by itself. If rate limits are the reason and it happens often, add keys or send less.",
+  noticeExhaustedHint_other:
+    "{{resting}} of {{count}} keys rest and come back by themselves. If rate limits are the reason and it happens often, add keys or send less.",
   noticeExhaustedPart: "No key of {{provider}} can serve now; requests fail",
-  noticeExhaustedPartHint:
-    "{{resting}} of {{total}} keys rest and come back by themselves; the others are disabled or have no value.",
+  noticeExhaustedPartHint_one: "{{resting}} of {{count}} key rests and comes back by itself.",
+  noticeExhaustedPartHint_other:
+    "{{resting}} of {{count}} keys rest and come back by themselves; the others are disabled or have no value.",
   noticeLimited: "All keys of {{provider}} were rate limited at once",
   noticeLimitedHint:
     "The limit may be that of this machine's address, or of the account that the keys share. More keys of it would not help.",

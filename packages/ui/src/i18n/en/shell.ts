@@ -9,6 +9,7 @@ export const shell = {
   liveHint: "What happens in the gateway appears here by itself.",
   liveLost: "Connection lost",
   liveLostHint: "The gateway does not answer. What is shown may be out of date.",
+  loading: "Loading",
   navigation: "Navigation",
   openNavigation: "Open navigation",
   preferences: "Language, appearance, sign out",

@@ -61,7 +61,7 @@ export const activity: SectionOf<"activity"> = {
   nextAsked: "다른 키로 다시 시도했습니다.",
   noToken: "없음",
   noneLeft: "남은 키가 없음",
-  noneLeftText: "키 {{total}}개 중 {{reasons}}.",
+  noneLeftText_other: "키 {{count}}개 중 {{reasons}}.",
   openPool: "API 키 풀 열기",
   otherError: "게이트웨이 응답: {{error}}",
   outcomeFailed: "실패",

@@ -59,11 +59,11 @@ export const overview: SectionOf<"overview"> = {
   noticeEnable_other: "{{count}}개 모두 다시 활성화",
   noticeEnabled_other: "키 {{count}}개를 활성화했습니다",
   noticeExhausted: "{{provider}}의 모든 키가 쿨다운 중이라 요청이 실패합니다",
-  noticeExhaustedHint:
-    "키 {{total}}개 중 {{resting}}개가 쉬고 있으며 자동으로 돌아옵니다. 속도 제한 때문에 자주 발생하면 키를 더 추가하거나 요청 빈도를 줄이세요.",
+  noticeExhaustedHint_other:
+    "키 {{count}}개 중 {{resting}}개가 쉬고 있으며 자동으로 돌아옵니다. 속도 제한 때문에 자주 발생하면 키를 더 추가하거나 요청 빈도를 줄이세요.",
   noticeExhaustedPart: "{{provider}}에 지금 사용할 수 있는 키가 없어 요청이 실패합니다",
-  noticeExhaustedPartHint:
-    "키 {{total}}개 중 {{resting}}개가 쉬고 있으며 자동으로 돌아옵니다. 나머지는 비활성화되었거나 값이 없습니다.",
+  noticeExhaustedPartHint_other:
+    "키 {{count}}개 중 {{resting}}개가 쉬고 있으며 자동으로 돌아옵니다. 나머지는 비활성화되었거나 값이 없습니다.",
   noticeLimited: "{{provider}}의 모든 키가 동시에 속도 제한에 걸렸습니다",
   noticeLimitedHint:
     "이 서버의 주소나 키들이 함께 속한 계정의 제한일 수 있습니다. 그렇다면 같은 계정의 키를 더 추가해도 도움이 되지 않습니다.",

@@ -26,7 +26,7 @@ export const providers: SectionOf<"providers"> = {
   disabledHint: "이 제공업체로 가는 요청은 거부됩니다.",
   emptyHeading: "아직 제공업체가 없습니다",
   enabledSwitch: "활성화: {{name}}",
-  health: "키 {{total}}개 중 {{available}}개 사용 가능",
+  health_other: "키 {{count}}개 중 {{available}}개 사용 가능",
   healthCooling_other: "쿨다운 중 {{count}}개",
   healthDisabled_other: "비활성화됨 {{count}}개",
   healthUnresolved_other: "확인할 수 없음 {{count}}개",

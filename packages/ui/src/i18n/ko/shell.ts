@@ -11,6 +11,7 @@ export const shell: SectionOf<"shell"> = {
   liveHint: "게이트웨이에서 일어나는 일이 바로 표시됩니다.",
   liveLost: "연결 끊김",
   liveLostHint: "게이트웨이가 응답하지 않습니다. 표시된 내용이 최신이 아닐 수 있습니다.",
+  loading: "불러오는 중",
   navigation: "탐색",
   openNavigation: "탐색 열기",
   preferences: "언어, 화면 테마, 로그아웃",

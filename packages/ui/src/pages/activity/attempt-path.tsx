@@ -28,10 +28,12 @@ export function AttemptPath({ attempts }: { readonly attempts: readonly Attempt[
     return (
       <span className={classes.mark}>
         <toneIcons.good size={13} className={tones.good} aria-hidden />
-        <span className={classes.servedBy} aria-hidden>
+        <span className={classes.servedBy} dir="auto" title={keyNameOf(only, t)} aria-hidden>
           {keyNameOf(only, t)}
         </span>
-        <Text size="xs">{whyShort(only, t)}</Text>
+        <Text size="xs" className={classes.why}>
+          {whyShort(only, t)}
+        </Text>
       </span>
     );
   }
@@ -60,7 +62,7 @@ function AttemptMark({ attempt, label }: { readonly attempt: Attempt; readonly l
   return (
     <span className={classes.mark} title={label}>
       <Icon size={13} className={tones[tone]} aria-hidden />
-      <span className={classes.name}>{name}</span>
+      <bdi className={classes.name}>{name}</bdi>
       {word !== "" && <span className={tones[tone]}>{word}</span>}
     </span>
   );

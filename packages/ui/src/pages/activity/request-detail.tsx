@@ -113,7 +113,7 @@ function Course({ request }: { readonly request: Request }): ReactNode {
       {standing !== null && (
         <Timeline.Item color={colors.bad} bullet={<toneIcons.bad size={14} />} title={t("activity.noneLeft")}>
           <Text size="sm">
-            {t("activity.noneLeftText", { total: standing.total, reasons: standingParts(standing, t).join(", ") })}
+            {t("activity.noneLeftText", { count: standing.total, reasons: standingParts(standing, t).join(", ") })}
           </Text>
           {request.provider_id !== null && (
             <Anchor component={Link} to={`/settings/providers/${request.provider}`} size="sm">

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Request } from "../../api/openapi.ts";
 import { useFormat } from "../../format/format.ts";
+import { isolated } from "../../format/isolated.ts";
 import { keyNameOf } from "../../parts/key-name.ts";
 import tones from "../../parts/tone.module.css";
 import { AttemptPath, toneIcons } from "./attempt-path.tsx";
@@ -24,6 +25,7 @@ export function RequestRow({ request, providerName, onOpen, index, offset, measu
   const { t } = useTranslation();
   const format = useFormat();
   const { method, path, model, started_at: startedAt, first_byte_ms: firstByte, duration_ms: took, usage } = request;
+  const keyName = keyNameOf(request, t) || "–";
   return (
     <div
       ref={measure}
@@ -49,21 +51,21 @@ export function RequestRow({ request, providerName, onOpen, index, offset, measu
           <Result request={request} />
         </div>
         <div role="cell" className={classes.request}>
-          <Text size="sm" truncate title={`${method} ${path}`}>
-            <Text span size="sm" fw={600}>
+          <Text size="sm" truncate title={`${isolated(providerName)} – ${method} ${path}`}>
+            <Text component="bdi" size="sm" fw={600}>
               {providerName}
             </Text>{" "}
             <Text span size="xs" ff="monospace" c="dimmed">
               {path}
             </Text>
           </Text>
-          <Text size="xs" c="dimmed" truncate>
+          <Text size="xs" c="dimmed" truncate title={model ?? method}>
             {model ?? method}
           </Text>
         </div>
         <div role="cell" className={classes.key}>
-          <Text size="sm" fw={500} truncate>
-            {keyNameOf(request, t) || "–"}
+          <Text size="sm" fw={500} truncate dir="auto" title={keyName}>
+            {keyName}
           </Text>
         </div>
         <div role="cell" className={classes.attempts}>

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import type { Provider } from "../../api/openapi.ts";
 import { useFormat } from "../../format/format.ts";
+import { isolated } from "../../format/isolated.ts";
 import { ChatMenu } from "./chat-menu.tsx";
 import type { ChatRoom } from "./chat-room.ts";
 import type { Chat } from "./chat-store.ts";
@@ -26,7 +27,7 @@ export interface ChatListProps {
 
 /** The chats of this browser: open ones, then those that were closed. */
 export function ChatList(props: ChatListProps): ReactNode {
-  const { chats, isInDrawer = false } = props;
+  const { chats, deeds, isInDrawer = false } = props;
   const { t } = useTranslation();
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
@@ -70,9 +71,16 @@ export function ChatList(props: ChatListProps): ReactNode {
         <Group {...props} label={t("chat.openOnes")} isNamed={closed.length > 0} chats={open} />
         <Group {...props} label={t("chat.closedOnes")} isNamed chats={closed} />
       </ScrollArea>
-      <Text size="xs" c="dimmed" className={classes.note}>
-        {t("chat.keptHere")}
-      </Text>
+      <div className={classes.note}>
+        <Text size="xs" c="dimmed">
+          {t("chat.keptHere")}
+        </Text>
+        {chats.length > 0 && (
+          <Button variant="subtle" color="red" size="compact-xs" mt={4} ml={-6} onClick={deeds.removeAll}>
+            {t("chat.deleteAll")}
+          </Button>
+        )}
+      </div>
     </div>
   );
 }
@@ -119,14 +127,18 @@ function Entry({
         aria-current={chat.id === shownId ? "page" : undefined}
         title={chat.title}
       >
-        <span className={classes.title}>{chat.title}</span>
+        <span className={classes.title} dir="auto">
+          {chat.title}
+        </span>
         <span className={classes.about}>
           {isAnswering ? (
             <>
               <Loader size={10} aria-hidden /> {t("chat.answering")}
             </>
           ) : (
-            [provider?.name, format.ago(new Date(chat.updatedAt).toISOString())].filter(Boolean).join(" · ")
+            [provider && isolated(provider.name), format.ago(new Date(chat.updatedAt).toISOString())]
+              .filter(Boolean)
+              .join(" · ")
           )}
         </span>
       </Link>

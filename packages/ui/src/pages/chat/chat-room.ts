@@ -164,6 +164,11 @@ export class ChatRoom {
     await this.#announce(chatId);
   }
 
+  /** Every chat of this browser. @throws ApiError; those that are left stay then */
+  async removeAll(): Promise<void> {
+    for (const { id } of await this.#store.chats()) await this.remove(id);
+  }
+
   /** Receives an answer to its end, and writes it down as it comes. Never rejects. */
   async #receive(live: Live, spoken: readonly Spoken[], { provider, model }: Addressee): Promise<void> {
     const { abort, chatId } = live;

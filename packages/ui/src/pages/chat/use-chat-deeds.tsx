@@ -14,9 +14,13 @@ export interface ChatDeeds {
   readonly close: (chat: Chat) => void;
   readonly reopen: (chat: Chat) => void;
   readonly remove: (chat: Chat) => void;
+  /** All that this browser keeps. */
+  readonly removeAll: () => void;
 }
 
-type Dialog = { readonly kind: "rename" | "remove"; readonly chat: Chat };
+type Dialog =
+  | { readonly kind: "rename" | "remove"; readonly chat: Chat }
+  | { readonly kind: "removeAll"; readonly chat?: undefined };
 
 /** @returns the deeds, and the dialogs that they open, to be put somewhere in the page */
 export function useChatDeeds(room: ChatRoom, shownId: string | undefined): readonly [ChatDeeds, ReactNode] {
@@ -34,6 +38,7 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
   const deeds: ChatDeeds = {
     rename: (one) => open({ kind: "rename", chat: one }),
     remove: (one) => open({ kind: "remove", chat: one }),
+    removeAll: () => open({ kind: "removeAll" }),
     close: (one) =>
       void room.close(one.id).then(
         () => {
@@ -48,6 +53,10 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
     if (!chat) return;
     await room.remove(chat.id);
     if (chat.id === shownId) await navigate("/chat", { replace: true });
+  };
+  const removeAll = async (): Promise<void> => {
+    await room.removeAll();
+    await navigate("/chat", { replace: true });
   };
   const dialogs = (
     <>
@@ -66,6 +75,15 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
         onConfirm={remove}
       >
         {t("chat.deleteText")}
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={isOpen && dialog?.kind === "removeAll"}
+        onClose={closeDialog}
+        title={t("chat.deleteAllConfirm")}
+        confirmLabel={t("chat.deleteAll")}
+        onConfirm={removeAll}
+      >
+        {t("chat.deleteAllText")}
       </ConfirmDialog>
     </>
   );

@@ -28,8 +28,8 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
             : t("overview.noticeExhausted", { provider }),
         hint:
           resting < total
-            ? t("overview.noticeExhaustedPartHint", { resting, total })
-            : t("overview.noticeExhaustedHint", { resting, total }),
+            ? t("overview.noticeExhaustedPartHint", { resting, count: total })
+            : t("overview.noticeExhaustedHint", { resting, count: total }),
       };
     case "no_usable_key":
       return { title: t("overview.noticeNoKey", { provider }), hint: t("overview.noticeNoKeyHint") };

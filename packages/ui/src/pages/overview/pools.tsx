@@ -65,6 +65,8 @@ function PoolCard({ provider, health, hour }: PoolCardProps): ReactNode {
             to={`/settings/providers/${provider.slug}`}
             fw={600}
             truncate
+            title={provider.name}
+            dir="auto"
             className={classes.link}
           >
             {provider.name}

@@ -1,12 +1,14 @@
 import { Anchor, Badge, EmptyState, Group, Skeleton, Tabs, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconAdjustments, IconArrowLeft, IconKey, IconMapOff, IconPlug } from "@tabler/icons-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { useTranslation } from "react-i18next";
-import { Link, useParams, useSearchParams } from "react-router";
+import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
+import { call } from "../../api/client.ts";
 import type { Provider } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { providerQuery } from "../../api/queries.ts";
+import { queryKeys } from "../../api/query-keys.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { Page } from "../../parts/page.tsx";
 import classes from "./provider-page.module.css";
@@ -21,7 +23,10 @@ export function ProviderPage(): ReactNode {
   const { t } = useTranslation();
   const { slug = "" } = useParams();
   const { data: provider, error, refetch } = useQuery(providerQuery(slug));
-  if (isApiError(error) && error.status === 404) {
+  const isGone = isApiError(error) && error.status === 404;
+  const isFollowed = useFollowMoved(provider, isGone);
+  // While it is looked up, what was typed stays.
+  if (isGone && !isFollowed) {
     return (
       <Page title={t("provider.notFound", { slug })} above={<BackLink />}>
         <EmptyState icon={<IconMapOff />} description={t("provider.notFoundHint")} />
@@ -47,6 +52,35 @@ export function ProviderPage(): ReactNode {
       {!provider && error && <LoadFailed error={error} onRetry={() => void refetch()} />}
     </Page>
   );
+}
+
+/**
+ * Goes where a provider that was shown here is found, once its path leads nowhere: another tab, or somebody else, has given
+ * it another path.
+ *
+ * @returns whether that is under way
+ */
+function useFollowMoved(known: Provider | undefined, isGone: boolean): boolean {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { search } = useLocation();
+  const { data: slug, isFetching } = useQuery({
+    queryKey: ["moved-provider", known?.id, known?.slug],
+    queryFn: async ({ signal }) => {
+      const found = await call("GET /api/providers/{id}", { params: { id: known?.id ?? "" }, signal });
+      // So that the page goes on with what it shows.
+      client.setQueryData(queryKeys.provider(found.slug), found);
+      return found.slug;
+    },
+    enabled: isGone && known !== undefined,
+    retry: false,
+    gcTime: 0,
+  });
+  const next = isGone && slug !== known?.slug ? slug : undefined;
+  useEffect(() => {
+    if (next !== undefined) void navigate({ pathname: `/settings/providers/${next}`, search }, { replace: true });
+  }, [next, navigate, search]);
+  return isFetching || next !== undefined;
 }
 
 function BackLink(): ReactNode {

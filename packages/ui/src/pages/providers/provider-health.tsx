@@ -38,7 +38,7 @@ export function ProviderHealth({ provider, health }: ProviderHealthProps): React
       <Fact
         icon={canServe ? IconCircleCheck : IconBan}
         color={canServe ? "green" : "red"}
-        text={t("providers.health", { available: keys.available, total: keys.total })}
+        text={t("providers.health", { available: keys.available, count: keys.total })}
       />
       {keys.cooling_down > 0 && (
         <Fact

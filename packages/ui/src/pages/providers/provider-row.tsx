@@ -25,7 +25,15 @@ export function ProviderRow({ provider, health }: ProviderRowProps): ReactNode {
         <Box className={classes.text}>
           <Stack gap={4}>
             <Group gap="xs">
-              <Anchor component={Link} to={`/settings/providers/${slug}`} fw={600} className={classes.link}>
+              <Anchor
+                component={Link}
+                to={`/settings/providers/${slug}`}
+                fw={600}
+                lineClamp={2}
+                title={name}
+                dir="auto"
+                className={classes.link}
+              >
                 {name}
               </Anchor>
               <Text size="xs" c="dimmed" ff="monospace">

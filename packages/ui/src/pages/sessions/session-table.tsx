@@ -145,6 +145,7 @@ function Cells({ session, providerName, onEnd }: CellsProps): ReactNode {
   const { t } = useTranslation();
   const format = useFormat();
   const { id, carrier, provider, bound_at: boundAt, last_used_at: lastUsedAt, requests } = session;
+  const key = keyNameOf(session, t);
   return (
     <div className={classes.row} role="presentation">
       <div role="cell" className={classes.session}>
@@ -162,13 +163,20 @@ function Cells({ session, providerName, onEnd }: CellsProps): ReactNode {
         {provider === null ? (
           "–"
         ) : (
-          <Anchor component={Link} to={`/settings/providers/${provider}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/settings/providers/${provider}`}
+            size="sm"
+            lineClamp={2}
+            title={providerName}
+            dir="auto"
+          >
             {providerName ?? provider}
           </Anchor>
         )}
       </div>
-      <Text role="cell" component="div" size="sm" fw={500} truncate className={classes.key}>
-        {keyNameOf(session, t)}
+      <Text role="cell" component="div" size="sm" fw={500} truncate dir="auto" title={key} className={classes.key}>
+        {key}
       </Text>
       <Text role="cell" component="div" size="sm" className={classes.bound}>
         <Label>{t("sessions.colBound")}</Label>

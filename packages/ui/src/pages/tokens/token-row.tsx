@@ -27,7 +27,9 @@ export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps):
         <Box className={classes.text}>
           <Stack gap={6}>
             <Group gap="xs">
-              <Text fw={600}>{name}</Text>
+              <Text fw={600} lineClamp={2} title={name} dir="auto">
+                {name}
+              </Text>
               <Text size="xs" c="dimmed" ff="monospace">
                 {prefix}…
               </Text>
@@ -113,7 +115,7 @@ function Reach({ token, providers }: { readonly token: Token; readonly providers
   return (
     <Group gap={6}>
       {reach.map((name) => (
-        <Badge key={name} variant="default" tt="none" fw={500} maw="100%">
+        <Badge key={name} variant="default" tt="none" fw={500} maw="100%" title={name}>
           {name}
         </Badge>
       ))}

@@ -3,6 +3,7 @@ import { BarChart } from "@mantine/charts";
 import { useReducedMotion } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import type { ChartRow, ChartSeries } from "./chart-figure.tsx";
+import classes from "./time-chart.module.css";
 
 export interface TimeChartProps {
   readonly rows: readonly ChartRow[];
@@ -24,6 +25,7 @@ export function TimeChart({ rows, series, timeLabel, valueLabel, height }: TimeC
       valueFormatter={valueLabel}
       withLegend={series.length > 1}
       legendProps={{ itemSorter: null }}
+      classNames={{ legendItem: classes.legendItem, legendItemName: classes.legendItemName }}
       // The figure around it says what is in it, and a table does in full.
       accessibilityLayer={false}
       barProps={{ isAnimationActive: !isStill, animationDuration: 200 }}

@@ -1,8 +1,9 @@
 import type { Key } from "../../../api/openapi.ts";
+import { isolated } from "../../../format/isolated.ts";
 
 /** What a key is called: its label, else its masked value. */
 export function nameOf({ label, api_key: masked }: Pick<Key, "label" | "api_key">): string {
-  return label === "" ? masked : label;
+  return label === "" ? masked : isolated(label);
 }
 
 export function isWeight(weight: number): boolean {

@@ -106,7 +106,7 @@ export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
         <div role="cell" className={classes.key}>
           <span className={classes.color} style={{ background: colorOf(place) }} aria-hidden />
           <Stack gap={0} miw={0}>
-            <Text size="sm" fw={600} className={classes.name}>
+            <Text size="sm" fw={600} className={classes.name} title={name} dir="auto">
               {name}
             </Text>
             {key.label !== "" && (

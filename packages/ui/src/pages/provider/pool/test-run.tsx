@@ -31,10 +31,10 @@ export function TestRunPanel({ run, keys, tests, onCancel, onDismiss, onSelect }
   const done = passed + refused.length;
   const isRunning = state === "running";
   const heading = {
-    running: t("keys.testingMany", { done: format.number(done), total: format.number(total) }),
+    running: t("keys.testingMany", { done: format.number(done), count: total }),
     ended: t("keys.testedMany", { count: total }),
-    cancelled: t("keys.testCancelled", { done: format.number(done), total: format.number(total) }),
-    failed: t("keys.testBroke", { done: format.number(done), total: format.number(total) }),
+    cancelled: t("keys.testCancelled", { done: format.number(done), count: total }),
+    failed: t("keys.testBroke", { done: format.number(done), count: total }),
   }[state];
   return (
     <Paper withBorder radius="md" p="md" className={classes.panel} role="region" aria-label={t("keys.testMany")}>

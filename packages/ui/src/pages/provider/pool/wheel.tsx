@@ -50,7 +50,9 @@ export function Wheel({ providerId, keys }: { readonly providerId: string; reado
                     // A turn is its place in the row: the same key may come again.
                     <li key={turn} data-next={turn === 0 || undefined}>
                       <span className={classes.dot} style={{ background: colorOf(found.place) }} aria-hidden />
-                      <span className={classes.turnName}>{nameOf(found.key)}</span>
+                      <span className={classes.turnName} title={nameOf(found.key)} dir="auto">
+                        {nameOf(found.key)}
+                      </span>
                     </li>
                   )
                 );
@@ -103,7 +105,7 @@ function Drawing({ keys, turns, slots, next }: DrawingProps): ReactNode {
         <Badge size="xs" variant="default" tt="none">
           {t("keys.wheelNext")}
         </Badge>
-        <Text size="xs" fw={600} className={classes.centerName}>
+        <Text size="xs" fw={600} className={classes.centerName} title={next && nameOf(next)} dir="auto">
           {next ? nameOf(next) : "–"}
         </Text>
       </div>
