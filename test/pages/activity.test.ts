@@ -75,7 +75,7 @@ describe("a request", () => {
     {
       language: "en",
       words: {
-        short: "C answered, after A: Rate limited for the model.",
+        short: "C answered, after A: Rate limited.",
         session: "Its session is bound to this key.",
         next: "Another key was asked.",
         again: "The next key on the wheel that could serve.",
@@ -87,7 +87,7 @@ describe("a request", () => {
     {
       language: "ko",
       words: {
-        short: "A 키가 실패한 뒤(모델 속도 제한) C 키가 응답했습니다.",
+        short: "A 키가 실패한 뒤(속도 제한) C 키가 응답했습니다.",
         session: "세션이 이 키에 바인딩되어 있습니다.",
         next: "다른 키로 다시 시도했습니다.",
         again: "휠에서 다음으로 사용할 수 있는 키였습니다.",
