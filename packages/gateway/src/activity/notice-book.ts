@@ -52,6 +52,7 @@ export type NoticeCode =
   | "region_refused"
   | "not_an_api"
   | "store_unavailable"
+  | "store_damaged"
   | "master_key_wrong"
   | "overloaded";
 

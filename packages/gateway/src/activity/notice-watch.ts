@@ -2,6 +2,7 @@ import type { Clock, PoolEvent } from "@keywheel/pool";
 import type { CatalogEvent } from "../catalog/events.ts";
 import type { OverloadReason } from "../telemetry/load-watch.ts";
 import type { RequestRecord } from "../data-plane/request-record.ts";
+import type { StoreTrouble } from "../store/store.ts";
 import type { NoticeAction, NoticeBook, NoticeCode } from "./notice-book.ts";
 
 /** A provider as notices are about it. */
@@ -24,8 +25,8 @@ export interface NoticeWatchDeps {
   readonly clock: Pick<Clock, "now">;
   readonly providers: () => Iterable<WatchedProvider>;
   readonly provider: (id: string) => WatchedProvider | undefined;
-  /** Why nothing can be written at the moment. */
-  readonly storeTrouble: () => string | undefined;
+  /** Why nothing can be written at the moment, or what is damaged. */
+  readonly storeTrouble: () => StoreTrouble | undefined;
   readonly masterKeyMatches: () => boolean;
   /** Why requests are refused for more than the machine can carry. */
   readonly overload: () => OverloadReason | undefined;
@@ -117,13 +118,7 @@ export class NoticeWatch {
   /** Looks at what no event tells of; once a second or so. */
   check(): void {
     const { book, clock, providers, storeTrouble, masterKeyMatches } = this.#deps;
-    const trouble = storeTrouble();
-    if (trouble === undefined) book.resolve("store_unavailable");
-    else if (!book.holds("store_unavailable")) {
-      const hint = "Traffic goes on. Cooldowns and refusals are kept in memory and written as soon as it can be.";
-      const message = `The database cannot be written: ${trouble}`;
-      book.raise({ code: "store_unavailable", message, hint, facts: { said: trouble } });
-    }
+    this.#checkStore(storeTrouble());
     if (masterKeyMatches()) book.resolve("master_key_wrong");
     else if (!book.holds("master_key_wrong")) {
       const message = "Stored keys were encrypted with another master key and cannot be read.";
@@ -143,6 +138,23 @@ export class NoticeWatch {
     const reason = overload();
     if (reason === undefined) return book.resolve("overloaded");
     if (!book.holds("overloaded")) book.raise({ code: "overloaded", ...overloadWords[reason], facts: { reason } });
+  }
+
+  #checkStore(trouble: StoreTrouble | undefined): void {
+    const { book } = this.#deps;
+    if (trouble?.isDamage !== true) book.resolve("store_damaged");
+    if (trouble === undefined || trouble.isDamage) book.resolve("store_unavailable");
+    if (trouble === undefined) return;
+    const code = trouble.isDamage ? "store_damaged" : "store_unavailable";
+    if (book.holds(code)) return;
+    const facts = { said: trouble.message };
+    if (trouble.isDamage) {
+      const hint = `Traffic goes on with what is in memory. ${trouble.hint}`;
+      book.raise({ code, message: trouble.message, hint, facts });
+      return;
+    }
+    const hint = "Traffic goes on. Cooldowns and refusals are kept in memory and written as soon as it can be.";
+    book.raise({ code, message: `The database cannot be written: ${trouble.message}`, hint, facts });
   }
 
   #checkProvider(provider: WatchedProvider): void {

@@ -5,6 +5,7 @@ import { CatalogCore, type CatalogDeps } from "./core.ts";
 import type { Resolution } from "./environment.ts";
 import { KeyBook } from "./key-book.ts";
 import { showSecret } from "./key-text.ts";
+import { orWithout } from "./or-without.ts";
 import { providerPresets, type ProviderPreset } from "./presets.ts";
 import { ProviderBook } from "./provider-book.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
@@ -188,10 +189,19 @@ export class Catalog implements CatalogView {
     const now = this.#core.now();
     const idleSince = (providerId: string): number =>
       now - (this.#core.find(providerId)?.settings.affinity.idleTtlMs ?? 0);
-    for await (const bindings of store.readBindings(idleSince)) state.restoreBindings(bindings);
-    const conversations = await store.readPins("conversation", pinsTakenUp);
-    state.restorePins(conversations.filter(({ poolId, at }) => at >= idleSince(poolId)));
-    state.restorePins(await store.readPins("object", pinsTakenUp));
+    await this.#orWithout("sessions", async () => {
+      for await (const bindings of store.readBindings(idleSince)) state.restoreBindings(bindings);
+    });
+    await this.#orWithout("conversations", async () => {
+      const conversations = await store.readPins("conversation", pinsTakenUp);
+      state.restorePins(conversations.filter(({ poolId, at }) => at >= idleSince(poolId)));
+    });
+    await this.#orWithout("stored objects", async () => state.restorePins(await store.readPins("object", pinsTakenUp)));
+  }
+
+  #orWithout(what: string, read: () => Promise<void>): Promise<void> {
+    const { onUnread } = this.#core.deps;
+    return orWithout(undefined, read, { onTrouble: (error) => onUnread?.(what, error) });
   }
 
   async #environmentChanged(): Promise<void> {

@@ -32,6 +32,8 @@ export interface CatalogDeps {
   readonly allowPrivateMetadata: boolean;
   /** Told of what went wrong in the background. */
   readonly warn?: (message: string, error: unknown) => void;
+  /** Told what could not be read at the start, and is done without. */
+  readonly onUnread?: (what: string, error: unknown) => void;
 }
 
 /**

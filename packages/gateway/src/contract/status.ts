@@ -20,7 +20,17 @@ export const statusSchema = z
     urls: z.array(z.string()).openapi({ description: "Where this gateway listens." }),
     require_token: z.boolean().openapi({ description: "Whether clients must show a gateway token." }),
     master_key_ok: z.boolean().openapi({ description: "False if stored keys were encrypted with another master key." }),
-    store: z.object({ ok: z.boolean(), trouble: z.string().nullable() }),
+    store: z.object({
+      ok: z.boolean(),
+      trouble: z
+        .string()
+        .nullable()
+        .openapi({ description: "Why the database cannot be written, or what is damaged." }),
+      hint: z.string().nullable().openapi({ description: "What to do about it." }),
+      damaged: z
+        .boolean()
+        .openapi({ description: "Whether stored data cannot be read: only a backup brings it back." }),
+    }),
     load: z
       .object({
         requests_running: z.int().openapi({ description: "Requests of clients under way, streams included." }),

@@ -592,7 +592,7 @@ describe("the state of the gateway", () => {
       version: "0.0.0-test",
       require_token: false,
       master_key_ok: true,
-      store: { ok: true, trouble: null },
+      store: { ok: true, trouble: null, hint: null, damaged: false },
       counts: { providers: 1, keys: counts, tokens: 0 },
       providers: [
         { slug: "mine", name: "Mine", keys: counts, can_serve: false, next_available_at: "2026-01-01T00:01:01.000Z" },
@@ -611,7 +611,7 @@ describe("the state of the gateway", () => {
   });
 
   it("is not ready while the database is in trouble or the gateway stops", async () => {
-    let trouble: string | undefined;
+    let trouble: { message: string; hint: string; isDamage: boolean } | undefined;
     let stopping: string | undefined = "it starts";
     const other = await openControlBench({
       plane: {
@@ -628,14 +628,17 @@ describe("the state of the gateway", () => {
     stopping = undefined;
     expect((await other.call("GET", "/readyz", undefined, {})).body).toEqual({ status: "ready" });
 
-    trouble = "the disk /home/someone is full";
+    trouble = { message: "the disk /home/someone is full", hint: "", isDamage: false };
     const inTrouble = await other.call("GET", "/readyz", undefined, {});
+    trouble = { message: "/home/someone/keywheel.db is damaged", hint: "", isDamage: true };
+    const inDamage = await other.call("GET", "/readyz", undefined, {});
     trouble = undefined;
     stopping = "it stops";
     const inStop = await other.call("GET", "/readyz", undefined, {});
     await other.close();
 
     expect([inTrouble.status, inTrouble.body.detail]).toEqual([503, "the database cannot be written"]);
+    expect([inDamage.status, inDamage.body.detail]).toEqual([503, "the database is damaged"]);
     expect([inStart.body.detail, inStop.status, inStop.body.detail]).toEqual(["it starts", 503, "it stops"]);
   });
 });

@@ -9,6 +9,8 @@ export type EngineFault =
   | { readonly kind: "orphan" }
   /** Nothing can be written or read at the moment. */
   | { readonly kind: "unavailable"; readonly message: string; readonly hint: string }
+  /** What is stored cannot be read, or not all of it; nothing but a backup brings that back. */
+  | { readonly kind: "damaged"; readonly message: string; readonly hint: string }
   /** A mistake of ours. */
   | { readonly kind: "unexpected" };
 
@@ -31,5 +33,21 @@ export interface DatabaseEngine {
    * @returns false if somebody reads just now and it has to be tried again
    */
   scrub(db: Kysely<Database>): Promise<boolean>;
+  /**
+   * Looks at the tables without which nothing can be served, before anything is written. Tables that are not there yet are
+   * none to look at.
+   *
+   * @throws whatever `explain` takes for damage
+   */
+  examine(db: Kysely<Database>, tables: readonly (keyof Database)[]): Promise<void>;
+  /** The same with everything there is, over a connection of its own. Takes its time; nobody waits for it meanwhile. */
+  examineAll(): Promise<void>;
+  /**
+   * Puts what lies in the log into the database itself, as far as nobody reads it just now: a log that is lost, to somebody
+   * who tidies up, takes little with it then.
+   *
+   * @param db the writer
+   */
+  foldLog(db: Kysely<Database>): Promise<void>;
   explain(error: unknown): EngineFault;
 }

@@ -26,6 +26,8 @@ export interface KyselyStoreOptions {
   /** How long after a failed write the database is tried again for its own sake, ms. */
   readonly probeEveryMs: number;
   readonly operatorToken: string;
+  /** Told when damage is found, and when (undefined) there is none any more. */
+  readonly onDamage?: ((damage: port.StoreTrouble | undefined) => void) | undefined;
   /** Gives up the data directory, once the database is closed. */
   readonly release: () => void;
 }
@@ -33,6 +35,13 @@ export interface KyselyStoreOptions {
 /** Sessions removed in one transaction: a tenth of a second at a million rows, so that other writes get their turn. */
 const removedAtOnce = 1000;
 const bindingsAtOnce = 10_000;
+/** Without these nothing can be served; what lies in the others can be done without. */
+const neededTables = ["meta", "providers", "keys", "key_healths", "tokens"] as const;
+/** The whole file is looked at a little after the start, which it must not hold up, and then now and then. */
+const firstLookMs = 3_000;
+const soundLookMs = 3_600_000;
+const damagedLookMs = 60_000;
+const foldEveryMs = 30_000;
 /** From a deletion until its value is out of the files: within this, or a little more while others read. */
 const scrubDelayMs = 500;
 
@@ -49,13 +58,21 @@ export class KyselyStore implements port.OpenedStore {
   /** Beside it, so that a search through a million sessions does not hold up what was refused just now. */
   readonly #reader: Kysely<Database>;
   #masterKeyMatches = false;
-  #trouble: string | undefined;
+  #trouble: port.StoreTrouble | undefined;
+  /** Does not go away with the next write that happens to reach a sound part of the file. */
+  #damage: port.StoreTrouble | undefined;
   #probe: NodeJS.Timeout | undefined;
+  #nextLook: NodeJS.Timeout | undefined;
+  #folding: NodeJS.Timeout | undefined;
+  #hasNews = false;
+  readonly #onDamage: KyselyStoreOptions["onDamage"];
   readonly #scrubber: Scrubber;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  private constructor({ engine, secrets, now, probeEveryMs, operatorToken, release }: KyselyStoreOptions) {
+  private constructor(options: KyselyStoreOptions) {
+    const { engine, secrets, now, probeEveryMs, operatorToken, release } = options;
+    this.#onDamage = options.onDamage;
     this.#now = now;
     this.operatorToken = operatorToken;
     this.#release = release;
@@ -77,12 +94,17 @@ export class KyselyStore implements port.OpenedStore {
     const store = new KyselyStore(options);
     try {
       store.#masterKeyMatches = await store.#write(async (trx) => {
+        // First, while nothing is written: what is damaged stays as it was found.
+        await options.engine.examine(trx, neededTables);
         await migrate(trx, options.engine, { now: options.now() });
         // SQLite opens a file that it may only read without a word: a write tells at the start, not at the first refusal.
         await setMeta(trx, "last_opened_at", String(options.now()));
         await store.#scrubber.restore(trx);
         return await options.secrets.checkCanary(trx);
       });
+      store.#lookIn(firstLookMs);
+      store.#folding = setInterval(() => void store.#foldLog(), foldEveryMs).unref();
+      await store.#foldLog();
       return store;
     } catch (error) {
       await store.close();
@@ -94,8 +116,8 @@ export class KyselyStore implements port.OpenedStore {
     return this.#masterKeyMatches;
   }
 
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get trouble(): port.StoreTrouble | undefined {
+    return this.#damage ?? this.#trouble;
   }
 
   /**
@@ -311,6 +333,8 @@ export class KyselyStore implements port.OpenedStore {
 
   close(): Promise<void> {
     clearTimeout(this.#probe);
+    clearTimeout(this.#nextLook);
+    clearInterval(this.#folding);
     this.#closing ??= this.#close().finally(this.#release);
     return this.#closing;
   }
@@ -358,9 +382,10 @@ export class KyselyStore implements port.OpenedStore {
     try {
       const result = await this.#run(() => this.#writer.transaction().execute((trx) => this.#prove(trx, work)));
       this.#trouble = undefined;
+      this.#hasNews = true;
       return result;
     } catch (error) {
-      throw this.#note(toKeywheelError(error, this.#engine));
+      throw this.#note(this.#told(error));
     }
   }
 
@@ -380,7 +405,49 @@ export class KyselyStore implements port.OpenedStore {
     try {
       return await this.#run(() => work(db));
     } catch (error) {
-      throw toKeywheelError(error, this.#engine);
+      throw this.#told(error);
+    }
+  }
+
+  /** What a failure means for the caller; damage is remembered, whoever came upon it. */
+  #told(error: unknown): unknown {
+    const fault = this.#engine.explain(error);
+    if (fault.kind === "damaged" && this.#closing === undefined) this.#setDamage({ ...fault, isDamage: true });
+    return toKeywheelError(error, this.#engine);
+  }
+
+  #setDamage(damage: port.StoreTrouble | undefined): void {
+    if (this.#damage?.message === damage?.message) return;
+    const isNew = this.#damage === undefined;
+    this.#damage = damage;
+    this.#onDamage?.(damage);
+    if (isNew) this.#lookIn(this.#probeEveryMs);
+  }
+
+  #lookIn(delayMs: number): void {
+    clearTimeout(this.#nextLook);
+    if (this.#closing === undefined) this.#nextLook = setTimeout(() => void this.#look(), delayMs).unref();
+  }
+
+  /** Reads the whole file: what is seldom read may be damaged for long before anybody comes upon it. */
+  async #look(): Promise<void> {
+    try {
+      await this.#run(() => this.#engine.examineAll());
+      this.#setDamage(undefined);
+    } catch (error) {
+      this.#told(error);
+    }
+    this.#lookIn(this.#damage === undefined ? soundLookMs : damagedLookMs);
+  }
+
+  async #foldLog(): Promise<void> {
+    if (!this.#hasNews) return;
+    this.#hasNews = false;
+    try {
+      await this.#run(() => this.#engine.foldLog(this.#writer));
+    } catch (error) {
+      // What was written is durable in the log; what else is wrong is told by the next write.
+      this.#told(error);
     }
   }
 
@@ -398,7 +465,7 @@ export class KyselyStore implements port.OpenedStore {
 
   #note(error: unknown): unknown {
     if (!isKeywheelError(error) || error.code !== "store_unavailable" || this.#closing !== undefined) return error;
-    this.#trouble = error.message;
+    this.#trouble = { message: error.message, hint: error.hint, isDamage: false };
     clearTimeout(this.#probe);
     // Without it, a gateway that has nothing to write would go on saying that it cannot.
     this.#probe = setTimeout(() => void this.#tryAgain(), this.#probeEveryMs).unref();

@@ -7,7 +7,7 @@ import { settleMasterKey } from "./master-key-rotation.ts";
 import { preparePrivateFolder } from "./private-files.ts";
 import { SealedSecrets } from "./sealed-secrets.ts";
 import { createSqliteEngine } from "./sqlite-engine.ts";
-import type { OpenedStore } from "./store.ts";
+import type { OpenedStore, StoreTrouble } from "./store.ts";
 import { Vault } from "./vault.ts";
 
 export interface OpenStoreOptions {
@@ -21,6 +21,8 @@ export interface OpenStoreOptions {
   readonly busyTimeoutMs?: number;
   /** How long after a failed write the database is tried again for its own sake, ms; default 2000. */
   readonly probeEveryMs?: number;
+  /** Told when the database is found damaged, and when (undefined) it is sound again; default: nobody. */
+  readonly onDamage?: (damage: StoreTrouble | undefined) => void;
   /** Default: SQLite in the data directory. */
   readonly createEngine?: (options: { readonly dataDir: string; readonly busyTimeoutMs: number }) => DatabaseEngine;
 }
@@ -44,6 +46,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
       secrets: new SealedSecrets(new Vault(masterKey)),
       now,
       probeEveryMs,
+      onDamage: options.onDamage,
       operatorToken: deriveOperatorToken(masterKey),
       release: () => lock.release(),
     });

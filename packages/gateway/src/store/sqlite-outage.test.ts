@@ -31,7 +31,7 @@ describe("while the disk is full", () => {
       message: `The disk that holds ${join(dataDir, "keywheel.db")} is full`,
       hint: "Free some space.",
     });
-    expect(store.trouble).toMatch(/is full/);
+    expect(store.trouble?.message).toMatch(/is full/);
     expect((await store.listSessions({ limit: 1 })).sessions).toEqual([]);
     await onWriter("PRAGMA max_page_count = 1000000");
 
@@ -65,7 +65,7 @@ describe("while the database is not where it was", () => {
 
     await expect(store.insertToken(aTokenRecord())).rejects.toMatchObject({
       code: "store_unavailable",
-      message: `${file} cannot be opened`,
+      message: `${file} cannot be used as it is: the file was moved away or replaced`,
     });
     expect(existsSync(file)).toBe(false);
     renameSync(`${file}.away`, file);

@@ -4,7 +4,7 @@ export type SqliteValue = null | number | bigint | string | Uint8Array;
 /** What the thread of the database is asked to do. Commands take effect in the order in which they were sent. */
 export type SqliteCommand =
   | { readonly kind: "open"; readonly file: string; readonly readOnly: boolean; readonly busyTimeoutMs: number }
-  /** Begins a transaction, unless the file that was opened is no longer the one of that name. */
+  /** Begins a transaction, unless the files that were opened are no longer those of their names. */
   | { readonly kind: "begin"; readonly sql: "begin" | "begin immediate" }
   | { readonly kind: "query"; readonly sql: string; readonly parameters: readonly SqliteValue[] }
   /** One statement for each row of parameters, prepared once. */
@@ -12,6 +12,15 @@ export type SqliteCommand =
   /** Ends the open transaction; none is open any more after a full disk, and that is no error. */
   | { readonly kind: "rollback" }
   | { readonly kind: "close" };
+
+/** Extended result codes that SQLite leaves free, for what only a look at the files can tell. The low byte is SQLite's. */
+export const ownFaults = {
+  /** SQLITE_CANTOPEN. */
+  replaced: 14 | (200 << 8),
+  logReplaced: 14 | (201 << 8),
+  /** SQLITE_CORRUPT. */
+  cutShort: 11 | (200 << 8),
+} as const;
 
 export interface SqliteRequest {
   readonly id: number;

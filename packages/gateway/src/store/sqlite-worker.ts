@@ -2,7 +2,14 @@ import { statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { parentPort } from "node:worker_threads";
-import type { SqliteCommand, SqliteFault, SqliteReply, SqliteRequest, SqliteResult } from "./sqlite-protocol.ts";
+import {
+  ownFaults,
+  type SqliteCommand,
+  type SqliteFault,
+  type SqliteReply,
+  type SqliteRequest,
+  type SqliteResult,
+} from "./sqlite-protocol.ts";
 
 // The thread that owns one connection. It may wait for a lock or a slow disk as long as it must: nobody else waits.
 
@@ -11,16 +18,25 @@ interface Prepared {
   readonly answersRows: boolean;
 }
 
+interface OpenedFile {
+  readonly file: string;
+  readonly readOnly: boolean;
+  readonly inode: number;
+  /** It only grows: nothing here ever makes it smaller. */
+  size: number;
+  /** Of its log, once there is one; it keeps its name for as long as the database is open. */
+  logInode: number;
+}
+
 const nothing: SqliteResult = { rows: [], changes: 0 };
 const maxPrepared = 200;
-const sqliteCannotOpen = 14;
 
 // A thread reports for itself, and has no use for the environment either. @see cli/main.ts
 process.report.excludeEnv = true;
 
 let database: DatabaseSync | undefined;
 /** The file as it was opened. */
-let opened: { readonly file: string; readonly inode: number } | undefined;
+let opened: OpenedFile | undefined;
 const prepared = new Map<string, Prepared>();
 
 parentPort?.on("message", ({ id, command }: SqliteRequest) => {
@@ -42,12 +58,13 @@ function execute(command: SqliteCommand): SqliteResult {
     case "open":
       close();
       database = open(command);
-      opened = { file: command.file, inode: inodeOf(command.file) };
+      opened = { ...command, ...fileOf(command.file), logInode: 0 };
       return nothing;
     case "begin":
-      refuseReplacedFile();
+      refuseForeignFiles();
       return query(prepare(command.sql), []);
     case "query":
+      if (database?.isTransaction !== true) refuseForeignFiles();
       return query(prepare(command.sql), command.parameters as never);
     case "batch": {
       const { statement } = prepare(command.sql);
@@ -65,6 +82,8 @@ function execute(command: SqliteCommand): SqliteResult {
 }
 
 function open({ file, readOnly, busyTimeoutMs }: SqliteCommand & { kind: "open" }): DatabaseSync {
+  // SQLite would take it for an empty database, and throw its log away.
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw fault(ownFaults.cutShort, "it has no contents");
   const url = pathToFileURL(file);
   // Never creates the file: one that has gone (a disk not mounted) must not come back as an empty database.
   url.searchParams.set("mode", readOnly ? "ro" : "rw");
@@ -86,15 +105,31 @@ function open({ file, readOnly, busyTimeoutMs }: SqliteCommand & { kind: "open" 
   }
 }
 
-/** A file that was moved away or replaced takes writes without a word, and they are gone with the handle. */
-function refuseReplacedFile(): void {
-  if (opened === undefined || inodeOf(opened.file) === opened.inode) return;
-  const error = new Error("the file was moved away or replaced");
-  throw Object.assign(error, { errcode: sqliteCannotOpen });
+/**
+ * A file that was moved away or replaced takes writes without a word, and they are gone with the handle. What the log held
+ * is saved then, as long as somebody still has it open.
+ */
+function refuseForeignFiles(): void {
+  if (opened === undefined) return;
+  const { inode, size } = fileOf(opened.file);
+  if (inode !== opened.inode) throw fault(ownFaults.replaced, "the file was moved away or replaced");
+  if (size < opened.size) throw fault(ownFaults.cutShort, "the file was cut short while it was in use");
+  opened.size = size;
+  const logInode = fileOf(`${opened.file}-wal`).inode;
+  if (opened.logInode !== 0 && logInode !== opened.logInode) {
+    if (!opened.readOnly) database?.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    throw fault(ownFaults.logReplaced, "its log (-wal) was moved away or replaced while it was in use");
+  }
+  opened.logInode = logInode;
 }
 
-function inodeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.ino ?? 0;
+function fault(errcode: number, message: string): Error {
+  return Object.assign(new Error(message), { errcode });
+}
+
+function fileOf(path: string): { readonly inode: number; readonly size: number } {
+  const { ino: inode, size } = statSync(path, { throwIfNoEntry: false }) ?? { ino: 0, size: 0 };
+  return { inode, size };
 }
 
 function close(): void {

@@ -12,6 +12,7 @@ export function toKeywheelError(error: unknown, engine: DatabaseEngine): unknown
     case "orphan":
       return new KeywheelError("not_found", "What this belongs to is gone", { cause: error });
     case "unavailable":
+    case "damaged":
       return new KeywheelError("store_unavailable", fault.message, { hint: fault.hint, cause: error });
     case "unexpected":
       return error;

@@ -329,10 +329,20 @@ export interface Store {
   getMeta(name: string): Promise<string | undefined>;
   setMeta(name: string, value: string | undefined): Promise<void>;
 
-  /** Why nothing can be written at the moment (no secrets); undefined while all is well. It clears by itself. */
-  readonly trouble: string | undefined;
+  /** Why nothing can be written at the moment, or what is damaged; undefined while all is well. It clears by itself. */
+  readonly trouble: StoreTrouble | undefined;
   /** Lets what was begun finish. May be called twice. */
   close(): Promise<void>;
+}
+
+/** What keeps a database from being used as it should; without secrets. */
+export interface StoreTrouble {
+  /** What is wrong. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly hint: string;
+  /** Whether stored data cannot be read. It stays until a look at the whole database finds nothing. */
+  readonly isDamage: boolean;
 }
 
 /** A store on this machine, and what its master key says. */

@@ -131,7 +131,12 @@ export type Status = {
   master_key_ok: boolean;
   store: {
     ok: boolean;
+    /** Why the database cannot be written, or what is damaged. */
     trouble: string | null;
+    /** What to do about it. */
+    hint: string | null;
+    /** Whether stored data cannot be read: only a backup brings it back. */
+    damaged: boolean;
   };
   /** What the machine has to carry. */
   load: {
@@ -760,7 +765,7 @@ export type UsageRow = TokenCounts & {
 
 export type Notice = {
   id: string;
-  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `master_key_wrong`, `overloaded`: the gateway's own. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
@@ -772,6 +777,7 @@ export type Notice = {
     | "region_refused"
     | "not_an_api"
     | "store_unavailable"
+    | "store_damaged"
     | "master_key_wrong"
     | "overloaded";
   /** null for what is about the gateway as a whole. */

@@ -39,7 +39,7 @@ function describe({ client, terminal }: Context, status: Status): string {
       ? `${colors.yellow("not running")}  The data directory is ${client.where}. Start it: keywheel start`
       : `${colors.green("running")}  ${client.url}  since ${duration(status.uptime_ms)}, version ${status.version}`;
   const warnings = [
-    status.store.trouble === null ? "" : `The database cannot be written: ${status.store.trouble}`,
+    ...storeWarnings(status.store),
     status.master_key_ok ? "" : "Stored keys were encrypted with another master key and cannot be read.",
   ].filter((line) => line !== "");
 
@@ -68,4 +68,9 @@ function stateOf({ enabled, can_serve: canServe, next_available_at: next }: Prov
   if (!enabled) return "disabled";
   if (canServe) return "serving";
   return next === null ? "no usable key" : `resting, ${duration(Date.parse(next) - Date.now())} left`;
+}
+
+function storeWarnings({ trouble, hint, damaged }: Status["store"]): readonly string[] {
+  if (trouble === null) return [];
+  return [damaged ? trouble : `The database cannot be written: ${trouble}`, hint ?? ""];
 }

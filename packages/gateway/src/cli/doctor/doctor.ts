@@ -115,8 +115,9 @@ async function examineState(client: ApiClient, examination: Examination): Promis
   ]);
   const status = await client.call<Status>("GET", "/status");
   if (!status.store.ok) {
-    const advice = "Make room on the disk of the data directory, and see that it may be written.";
-    tell(fail("database", `The gateway cannot write it: ${status.store.trouble ?? "unknown"}.`, advice));
+    const { trouble, hint, damaged } = status.store;
+    const what = damaged ? "The gateway found it damaged" : "The gateway cannot write it";
+    tell(fail("database", `${what}: ${trouble ?? "unknown"}.`, hint ?? "See its log."));
   }
   tell(masterKeyCheck(status, options));
   if (client.url === undefined) {

@@ -6,7 +6,8 @@ import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
 import type { EventHub } from "../../control-plane/event-hub.ts";
 import type { StoreJournal } from "../../store/journal.ts";
-import type { OpenedStore } from "../../store/store.ts";
+import { orWithout } from "../../catalog/or-without.ts";
+import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
@@ -29,6 +30,10 @@ export interface CoreOptions {
   /** Called while the database opens, which takes its time in a thread of its own: to load what is needed next. */
   readonly meanwhile: () => Promise<Reach>;
 }
+
+const logIsGone =
+  "The log of the database (keywheel.db-wal) is gone, although the last gateway did not end by itself: if you have not just " +
+  "put a backup in place, its last changes may be missing. Look through the keys, and see `keywheel doctor`";
 
 /** From where this process will be reached. */
 export interface Reach {
@@ -70,8 +75,13 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { dataDir, masterKey, adminToken, redactor } = options;
   redactor.learn([masterKey, adminToken].filter((value) => value !== undefined));
-  const { openStore } = await import("../../store/open-store.ts");
-  const opening = openStore({ dataDir, masterKey });
+  const [{ openStore }, { lacksLog }] = await Promise.all([
+    import("../../store/open-store.ts"),
+    import("../../store/sqlite-engine.ts"),
+  ]);
+  const { log } = options;
+  if (lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
+  const opening = openStore({ dataDir, masterKey, onDamage: (damage) => tellDamage(log, damage) });
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
@@ -131,8 +141,13 @@ async function joinCore(
     boundToLoopback: options.boundToLoopback,
     allowPrivateMetadata: options.allowPrivateMetadata,
     warn: (message, error) => log.warn({ err: error }, message),
+    onUnread: (what, error) => tellUnread(log, what, error),
   });
-  const { lastSeq, totals } = await store.loadActivity();
+  // Without them it serves all the same; a clock that was set back meanwhile is then the worst that could meet requests.
+  const noActivity = { lastSeq: 0, totals: [] };
+  const { lastSeq, totals } = await orWithout(noActivity, () => store.loadActivity(), {
+    onTrouble: (error) => tellUnread(log, "activity", error),
+  });
   catalog.restoreStats(totals);
   // First, so that whoever is told after it finds the catalog in step.
   listeners.push((event) => catalog.observe(event));
@@ -203,6 +218,18 @@ function openEnvironment(
     warn: (message) => log.warn({}, message),
     ...(envFile === undefined ? {} : { envFile }),
   });
+}
+
+function tellDamage(log: Log, damage: StoreTrouble | undefined): void {
+  if (damage === undefined) log.info({}, "The database is sound again");
+  else log.error({ trouble: damage.message, hint: damage.hint }, "The database is damaged; traffic goes on");
+}
+
+function tellUnread(log: Log, what: string, error: unknown): void {
+  log.error(
+    { what, trouble: troubleOf(error) },
+    "It could not be read from the database; the gateway starts without it",
+  );
 }
 
 function troubleOf(error: unknown): string | undefined {

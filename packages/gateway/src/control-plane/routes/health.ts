@@ -1,4 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
+import type { StoreTrouble } from "../../store/store.ts";
 import type { ControlApp, ControlPlaneDeps } from "../app.ts";
 import { healthSchema } from "../../contract/status.ts";
 
@@ -19,7 +20,7 @@ const ready = createRoute({
   tags: ["gateway"],
   summary: "Whether it can serve",
   description:
-    "503 while it starts or stops, or the database cannot be written. A gateway without providers, or whose keys all " +
+    "503 while it starts or stops, or the database cannot be written or is damaged. A gateway without providers, or whose keys all " +
     "rest, is ready: it answers with what is wrong, and is managed over the same port.",
   security: [],
   responses: { 200: { description: "It can", content }, 503: { description: "It cannot", content } },
@@ -29,9 +30,15 @@ const ready = createRoute({
 export function addHealthRoutes(app: ControlApp, { store, notReady }: ControlPlaneDeps): void {
   app.openapi(alive, (c) => c.json({ status: "ok" as const }, 200));
   app.openapi(ready, (c) => {
-    const detail = notReady?.() ?? (store.trouble === undefined ? undefined : "the database cannot be written");
+    const detail = notReady?.() ?? wordFor(store.trouble);
     return detail === undefined
       ? c.json({ status: "ready" as const }, 200)
       : c.json({ status: "not_ready" as const, detail }, 503);
   });
+}
+
+/** No path and no name: this is open to everybody. */
+function wordFor(trouble: StoreTrouble | undefined): string | undefined {
+  if (trouble === undefined) return undefined;
+  return trouble.isDamage ? "the database is damaged" : "the database cannot be written";
 }

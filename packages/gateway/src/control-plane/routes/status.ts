@@ -33,7 +33,12 @@ export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
       urls: [...info.urls()],
       require_token: catalog.requiresToken,
       master_key_ok: info.masterKeyOk(),
-      store: { ok: store.trouble === undefined, trouble: store.trouble ?? null },
+      store: {
+        ok: store.trouble === undefined,
+        trouble: store.trouble?.message ?? null,
+        hint: store.trouble?.hint ?? null,
+        damaged: store.trouble?.isDamage ?? false,
+      },
       load: loadOf(info.load()),
       counts: { providers: providers.length, keys, tokens: catalog.tokens.count },
       providers,

@@ -57,6 +57,9 @@ export const overview = {
     "{{count}} key is disabled for a refusal at the former address. If it is right for the new one, enable it again.",
   noticeBaseUrlHint_other:
     "{{count}} keys are disabled for refusals at the former address. If they are right for the new one, enable them again.",
+  noticeDamage: "The database is damaged",
+  noticeDamageHint:
+    "Traffic goes on, but some of what is stored cannot be read. Keep a copy of the data directory, stop the gateway, and put a backup in its place. `keywheel doctor` says more.",
   noticeEdge: "The way to {{provider}} is blocked for this machine",
   noticeEdgeHint:
     "The network edge of {{host}} refuses this address or client before it looks at any key. Try another network or a proxy, or ask the provider.",

@@ -53,6 +53,9 @@ export const overview: SectionOf<"overview"> = {
   noticeBaseUrl: "{{provider}}의 기본 URL이 바뀌었고, 이전 주소에서 거부된 키가 있습니다",
   noticeBaseUrlHint_other:
     "키 {{count}}개가 이전 주소에서 거부되어 비활성화되어 있습니다. 새 주소에 맞는 키라면 다시 활성화하세요.",
+  noticeDamage: "데이터베이스가 손상되었습니다",
+  noticeDamageHint:
+    "요청은 계속 처리되지만 저장된 내용 일부를 읽을 수 없습니다. 데이터 디렉터리를 복사해 두고 게이트웨이를 멈춘 뒤 백업으로 되돌리세요. `keywheel doctor`에서 자세히 볼 수 있습니다.",
   noticeEdge: "이 서버에서 {{provider}}(으)로 가는 길이 차단되었습니다",
   noticeEdgeHint:
     "{{host}} 앞단의 네트워크가 키를 확인하기 전에 이 주소나 클라이언트를 거부합니다. 다른 네트워크나 프록시를 사용하거나 제공업체에 문의하세요.",

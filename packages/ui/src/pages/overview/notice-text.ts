@@ -55,6 +55,8 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
       return { title: t("overview.noticeNotApi", { host, provider }), hint: t("overview.noticeNotApiHint") };
     case "store_unavailable":
       return { title: t("overview.noticeStore"), hint: t("overview.noticeStoreHint") };
+    case "store_damaged":
+      return { title: t("overview.noticeDamage"), hint: t("overview.noticeDamageHint") };
     case "master_key_wrong":
       return { title: t("overview.noticeMasterKey"), hint: t("overview.noticeMasterKeyHint") };
     case "overloaded":
@@ -77,6 +79,7 @@ export function remedyOf(code: Notice["code"]): "pool" | "settings" | undefined 
     case "not_an_api":
       return "settings";
     case "store_unavailable":
+    case "store_damaged":
     case "master_key_wrong":
     case "overloaded":
       return undefined;

@@ -72,6 +72,7 @@ const grave: ReadonlySet<Notice["code"]> = new Set([
   "region_refused",
   "not_an_api",
   "store_unavailable",
+  "store_damaged",
   "master_key_wrong",
   "overloaded",
 ]);
