@@ -220,6 +220,21 @@ describe("a signed-in browser", () => {
     expect(auth.browsers.isValid(cookie)).toBe(false);
   });
 
+  it("is not so for longer because the clock was a year ahead as it began", async () => {
+    const { auth, clock } = await open();
+    const yearMs = 365 * 86_400_000;
+    clock.set(clock.now() + yearMs);
+    const cookie = auth.browsers.create();
+    clock.set(clock.now() - yearMs);
+
+    for (let days = 0; days < 30; days += 6) {
+      expect(auth.browsers.isValid(cookie)).toBe(true);
+      clock.advance(6 * 86_400_000);
+    }
+
+    expect(auth.browsers.isValid(cookie)).toBe(false);
+  });
+
   it("is signed out when it was not used for 7 days", async () => {
     const { auth, clock } = await open();
     const cookie = auth.browsers.create();

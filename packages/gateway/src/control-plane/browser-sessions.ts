@@ -10,7 +10,7 @@ const mostSessions = 200;
 const touchEveryMs = dayMs / 24;
 
 interface BrowserSession {
-  readonly createdAt: number;
+  createdAt: number;
   usedAt: number;
   writtenAt: number;
 }
@@ -65,8 +65,10 @@ export class BrowserSessions {
       this.#save();
       return false;
     }
+    // A clock that was ahead when it began must not make it last longer.
+    session.createdAt = Math.min(session.createdAt, now);
     session.usedAt = now;
-    if (now - session.writtenAt > touchEveryMs) {
+    if (Math.abs(now - session.writtenAt) > touchEveryMs) {
       session.writtenAt = now;
       this.#save();
     }

@@ -105,6 +105,38 @@ const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}
 
 const activity = { flush: async () => true, prune: async () => {} };
 
+/** What is let go of, second by second. */
+function aTickingUpkeep() {
+  const clock = createFakeClock();
+  const works: { readonly ms: number; readonly work: () => void }[] = [];
+  const done: string[] = [];
+  const upkeep = new Upkeep({
+    sessions: { flush: async () => true },
+    activity: { flush: async () => true, prune: async () => void done.push("old") },
+    checkNotices: () => {},
+    idleTimes: () => [{ providerId: "prv_a", idleTtlMs: 600_000 }],
+    deleteSessionsIdleSince: async () => 0,
+    sweepIdle: async () => done.push("idle"),
+    prunePins: async () => 0,
+    flushTokenUses: async () => {},
+    clock,
+    log: quiet,
+    every: (ms, work) => {
+      works.push({ ms, work });
+      return () => {};
+    },
+  });
+  upkeep.start();
+  const tick = async (seconds: number): Promise<void> => {
+    for (let second = 1; second <= seconds; second++) {
+      clock.advance(1_000);
+      for (const { ms, work } of works) if ((second * 1_000) % ms === 0) work();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { tick, done, clock };
+}
+
 describe("what is done regularly", () => {
   it("removes the sessions that are idle for longer than their provider allows", async () => {
     const clock = createFakeClock();
@@ -167,6 +199,41 @@ describe("what is done regularly", () => {
     }
 
     expect(removals).toBe(120 / seconds);
+  });
+
+  describe("while the wall clock has jumped ahead", () => {
+    const dayMs = 86_400_000;
+
+    it.each([
+      ["a month", 30 * dayMs],
+      ["a day, as after a long sleep", dayMs],
+    ])("by %s, lets go of nothing for an hour, or until it is set right", async (_, stepMs) => {
+      const { tick, done, clock } = aTickingUpkeep();
+      await tick(61);
+      done.length = 0;
+
+      clock.set(clock.now() + stepMs);
+      await tick(59 * 60);
+      const inDoubt = [...done];
+      clock.set(clock.now() - stepMs);
+      await tick(61);
+      const setRight = [...done];
+      clock.set(clock.now() + stepMs);
+      await tick(62 * 60);
+
+      expect(inDoubt).toEqual([]);
+      expect(setRight).toEqual(expect.arrayContaining(["idle", "old"]));
+      expect(done.length).toBeGreaterThan(setRight.length);
+    });
+
+    it("by a minute, goes on", async () => {
+      const { tick, done, clock } = aTickingUpkeep();
+
+      clock.set(clock.now() + 60_000);
+      await tick(61);
+
+      expect(done).toEqual(expect.arrayContaining(["idle", "old"]));
+    });
   });
 
   it("does not begin anew what has not ended, and writes the rest when it stops", async () => {

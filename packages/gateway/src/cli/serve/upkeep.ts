@@ -34,6 +34,9 @@ const idleEveryMs = { least: 1_000, most: 60_000 };
 /** Providers keep files, batches and responses for a month or less unless told otherwise; twice that is enough. */
 const objectsKeptMs = 60 * 86_400_000;
 const pinsKept = 500_000;
+/** A wall clock that jumps ahead by more than this is doubted for a while: what it makes old is not let go of yet. */
+const jumpMs = 300_000;
+const doubtMs = 3_600_000;
 
 /** What has to be done again and again while the gateway runs, apart from the requests. */
 export class Upkeep {
@@ -42,10 +45,13 @@ export class Upkeep {
   /** What runs now: a slow disk must not pile up calls of the same kind. */
   readonly #busy = new Set<string>();
   #lastIdleMono: number;
+  #lastSeen: { readonly wall: number; readonly mono: number };
+  #doubtedUntilMono = -Infinity;
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps;
     this.#lastIdleMono = deps.clock.monotonic();
+    this.#lastSeen = this.#lookAtClock();
   }
 
   start(): void {
@@ -57,10 +63,12 @@ export class Upkeep {
       }),
       every(noticesEveryMs, () => this.#deps.checkNotices()),
       every(idleEveryMs.least, () => {
-        if (this.#isIdleDue()) this.#once("idle sessions", () => this.removeIdle());
+        if (this.#isClockSound() && this.#isIdleDue()) this.#once("idle sessions", () => this.removeIdle());
       }),
       every(tokensEveryMs, () => this.#once("token uses", () => this.#deps.flushTokenUses())),
-      every(pruneEveryMs, () => this.#once("old activity", () => this.#deps.activity.prune())),
+      every(pruneEveryMs, () => {
+        if (this.#isClockSound()) this.#once("old activity", () => this.#deps.activity.prune());
+      }),
     );
   }
 
@@ -85,6 +93,24 @@ export class Upkeep {
     await this.#deps.sessions.flush();
     await this.#deps.activity.flush();
     await this.#deps.flushTokenUses().catch((error: unknown) => this.#warn("token uses", error));
+  }
+
+  /**
+   * Whether the wall clock can be believed. One that was set wrong, for a minute, by a month, would have everything let go of
+   * that is older; a machine that slept does no harm by keeping it an hour longer.
+   */
+  #isClockSound(): boolean {
+    const before = this.#lastSeen;
+    this.#lastSeen = this.#lookAtClock();
+    const { wall, mono } = this.#lastSeen;
+    const aheadMs = wall - before.wall - (mono - before.mono);
+    if (aheadMs > jumpMs) this.#doubtedUntilMono = mono + doubtMs;
+    else if (aheadMs < -jumpMs) this.#doubtedUntilMono = -Infinity;
+    return mono >= this.#doubtedUntilMono;
+  }
+
+  #lookAtClock(): { readonly wall: number; readonly mono: number } {
+    return { wall: this.#deps.clock.now(), mono: this.#deps.clock.monotonic() };
   }
 
   #isIdleDue(): boolean {
