@@ -30,9 +30,15 @@ export function createSqliteDialect(options: SqliteDialectOptions): Dialect {
   };
 }
 
+const sqliteBusy = 5;
+/** How long a lock is waited for that has just been waited for in vain. */
+const lockedWaitMs = 250;
+
 class SqliteThreadDriver implements Driver {
   readonly #options: SqliteDialectOptions;
   #connection: SqliteConnection | undefined;
+  /** Whether the last transaction found the database locked, for as long as it would wait. */
+  #isLocked = false;
 
   constructor(options: SqliteDialectOptions) {
     this.#options = options;
@@ -53,8 +59,17 @@ class SqliteThreadDriver implements Driver {
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     // Immediate: the lock is waited for here, where the busy timeout counts. A read that turns into a write gets no wait.
-    if (connection instanceof SqliteConnection)
-      await connection.begin(this.#options.readOnly ? "begin" : "begin immediate");
+    if (!(connection instanceof SqliteConnection)) return;
+    const { readOnly, busyTimeoutMs } = this.#options;
+    // Whoever stands behind one that waited in vain has waited as well: forty of them must not wait forty times as long.
+    const waitMs = this.#isLocked ? Math.min(lockedWaitMs, busyTimeoutMs) : busyTimeoutMs;
+    try {
+      await connection.begin(readOnly ? "begin" : "begin immediate", waitMs);
+      this.#isLocked = false;
+    } catch (error) {
+      this.#isLocked = error instanceof SqliteError && ((error.code ?? 0) & 0xff) === sqliteBusy;
+      throw error;
+    }
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
@@ -118,8 +133,8 @@ class SqliteConnection implements DatabaseConnection, BatchingConnection {
     throw new Error("streaming is not supported: an open cursor would hold up the other statements of the thread");
   }
 
-  async begin(sql: "begin" | "begin immediate"): Promise<void> {
-    await this.#watch(this.#thread.send({ kind: "begin", sql }));
+  async begin(sql: "begin" | "begin immediate", waitMs: number): Promise<void> {
+    await this.#watch(this.#thread.send({ kind: "begin", sql, waitMs }));
   }
 
   async rollback(): Promise<void> {

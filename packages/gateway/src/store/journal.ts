@@ -1,14 +1,14 @@
 import { type DisabledRecord, type HealthRecord, isKeywheelError, type Journal } from "@keywheel/pool";
 import type { KeyOutcome, Store } from "./store.ts";
 
-/** Calls `run` after `delayMs`. @returns what calls it off */
-export type Schedule = (delayMs: number, run: () => void) => () => void;
+/** Calls `run` after `delayMs`; the process may end before unless `keepsAlive`. @returns what calls it off */
+export type Schedule = (delayMs: number, run: () => void, keepsAlive?: boolean) => () => void;
 
 export interface JournalOptions {
   readonly store: Pick<Store, "saveOutcomes">;
   /** How long a call waits for its record to be durable, ms; default 2000. The record is written later all the same. */
   readonly waitMs?: number;
-  /** Default: timers that do not keep the process alive. */
+  /** Default: timers. */
   readonly schedule?: Schedule;
   /** Told when it begins, changes and ends (undefined) that records cannot be written. */
   readonly onTrouble?: (trouble: string | undefined) => void;
@@ -49,7 +49,7 @@ export class StoreJournal implements Journal {
   #trouble: string | undefined;
   #onceEmpty: (() => void)[] = [];
 
-  constructor({ store, waitMs = 2000, schedule = scheduleUnreferenced, onTrouble = () => {} }: JournalOptions) {
+  constructor({ store, waitMs = 2000, schedule = scheduleTimer, onTrouble = () => {} }: JournalOptions) {
     this.#store = store;
     this.#waitMs = waitMs;
     this.#schedule = schedule;
@@ -93,7 +93,8 @@ export class StoreJournal implements Journal {
   flush(waitMs: number = this.#waitMs): Promise<boolean> {
     if (this.pending === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const callOff = this.#schedule(waitMs, () => resolve(false));
+      // With nothing else to live for, the process would end here, in the middle of its stop.
+      const callOff = this.#schedule(waitMs, () => resolve(false), true);
       this.#onceEmpty.push(() => {
         callOff();
         resolve(true);
@@ -216,7 +217,8 @@ function isUnavailable(error: unknown): error is Error {
   return isKeywheelError(error) && error.code === "store_unavailable";
 }
 
-function scheduleUnreferenced(delayMs: number, run: () => void): () => void {
-  const timer = setTimeout(run, delayMs).unref();
+function scheduleTimer(delayMs: number, run: () => void, keepsAlive = false): () => void {
+  const timer = setTimeout(run, delayMs);
+  if (!keepsAlive) timer.unref();
   return () => clearTimeout(timer);
 }

@@ -4,8 +4,8 @@ export type SqliteValue = null | number | bigint | string | Uint8Array;
 /** What the thread of the database is asked to do. Commands take effect in the order in which they were sent. */
 export type SqliteCommand =
   | { readonly kind: "open"; readonly file: string; readonly readOnly: boolean; readonly busyTimeoutMs: number }
-  /** Begins a transaction, unless the files that were opened are no longer those of their names. */
-  | { readonly kind: "begin"; readonly sql: "begin" | "begin immediate" }
+  /** Begins a transaction, unless the files that were opened are no longer those of their names; waits so long for a lock. */
+  | { readonly kind: "begin"; readonly sql: "begin" | "begin immediate"; readonly waitMs: number }
   | { readonly kind: "query"; readonly sql: string; readonly parameters: readonly SqliteValue[] }
   /** One statement for each row of parameters, prepared once. */
   | { readonly kind: "batch"; readonly sql: string; readonly rows: readonly (readonly SqliteValue[])[] }

@@ -62,6 +62,7 @@ function execute(command: SqliteCommand): SqliteResult {
       return nothing;
     case "begin":
       refuseForeignFiles();
+      database?.exec(`PRAGMA busy_timeout = ${command.waitMs}`);
       return query(prepare(command.sql), []);
     case "query":
       if (database?.isTransaction !== true) refuseForeignFiles();
