@@ -1,23 +1,11 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type KeyView, reply, runGateway, type RunningGateway } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { eventually, poolOf, type PooledProvider, storedKey } from "../pooled-provider.ts";
 import { runCommand } from "../program/run-command.ts";
-
-const pageBytes = 4096;
+import { halve, overwrite, overwriteTable } from "./broken-file.ts";
 
 /** A gateway with keys and some traffic behind it, whose database is whole in its one file. */
 async function aGatewayWithPast() {
@@ -34,26 +22,6 @@ async function aGatewayWithPast() {
     },
   };
 }
-
-/** Overwrites, in place, as a broken disk would. */
-function overwrite(file: string, at: number, bytes: number): void {
-  const descriptor = openSync(file, "r+");
-  try {
-    writeSync(descriptor, Buffer.alloc(bytes, 0xa5), 0, bytes, at);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Overwrites the page in which a table begins. */
-function overwriteTable(file: string, table: string): void {
-  const database = new DatabaseSync(file, { readOnly: true });
-  const row = database.prepare("select rootpage from sqlite_schema where name = ?").get(table);
-  database.close();
-  overwrite(file, (Number(row?.["rootpage"]) - 1) * pageBytes, pageBytes);
-}
-
-const halve = (file: string): void => truncateSync(file, Math.floor(statSync(file).size / 2 / pageBytes) * pageBytes);
 
 const unusable: readonly (readonly [string, (file: string) => void])[] = [
   ["its header destroyed", (file) => overwrite(file, 0, 100)],
@@ -173,6 +141,10 @@ describe("a start with a database that is damaged where nothing depends on it", 
       expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
       expect(storedKey(gateway, pool.keys[0]?.id ?? "").enabled).toBe(0);
       await expectDamageTold(gateway);
+      const saved = await gateway.api<object>("POST", "/export", {
+        passphrase: "open sesame, please",
+      });
+      expect(JSON.stringify(saved).match(/"label":"[ABCD]"/g)).toHaveLength(4);
     },
   );
 });

@@ -2,6 +2,7 @@ import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit"
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { poolOf } from "../pooled-provider.ts";
+import { overwriteTable } from "../durability/broken-file.ts";
 import { expectAccessible, launchBrowser, openSignedIn } from "./browser.ts";
 
 let browser: Browser;
@@ -110,6 +111,25 @@ describe("a pool at a glance", () => {
 });
 
 describe("notices", () => {
+  it.each([
+    { language: "en", title: "The database is damaged", hint: /put a backup in its place/ },
+    { language: "ko", title: "데이터베이스가 손상되었습니다", hint: /백업으로 되돌리세요/ },
+  ] as const)("tell of a damaged database and what to do, in $language", async ({ language, title, hint }) => {
+    await using gateway = await runGateway();
+    await using pool = await poolOf(gateway);
+    await pool.turns(1);
+    await gateway.stop();
+    overwriteTable(gateway.databaseFile, "requests");
+    await gateway.restart();
+    await using session = await openSignedIn(browser, gateway, "/", { language });
+
+    const notice = session.page.getByRole("alert").filter({ hasText: title });
+    await notice.waitFor();
+
+    expect(await notice.innerText()).toMatch(hint);
+    await expectAccessible(session.page);
+  });
+
   it.each([
     {
       language: "en",
