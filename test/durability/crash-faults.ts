@@ -6,7 +6,11 @@ import type { FaultSpan } from "./crash-model.ts";
 import type { Dice } from "./dice.ts";
 import type { FaultyDisk } from "./faulty-disk.ts";
 
+/** `none` leaves time for what is written a little later; `refusals` begins with a disk that refuses writes. */
+export type FaultPlan = "none" | "refusals" | "dice";
+
 export interface FaultOptions {
+  readonly plan: FaultPlan;
   readonly databaseFile: string;
   readonly disk: FaultyDisk;
   readonly dice: Dice;
@@ -17,7 +21,9 @@ export interface FaultOptions {
 
 /** Puts something in the way of the database now and then, until the process is killed. */
 export async function faultsUntilKilled(options: FaultOptions, spans: FaultSpan[]): Promise<void> {
-  const { dice, isOver, fillable } = options;
+  const { plan, dice, isOver, fillable } = options;
+  if (plan === "none") return;
+  if (plan === "refusals") await oneFault("read-only", 3_000, options, spans);
   const kinds = ["locked", "full", "read-only", ...(fillable === undefined ? [] : ["filled", "filled"])];
   // In every other life there is peace enough for what is written a little later.
   const longestPeaceMs = dice.pick([600, 4_000]);
@@ -25,13 +31,17 @@ export async function faultsUntilKilled(options: FaultOptions, spans: FaultSpan[
     await sleepUnless(isOver, dice.between(0, longestPeaceMs));
     if (isOver()) return;
     const kind = dice.pick(kinds);
-    const span = { kind, from: performance.now(), to: Infinity };
-    spans.push(span);
     // Now and then longer than the two seconds that a request waits for its database.
     const lengthMs = dice.next() < 0.2 ? dice.between(2_500, 4_000) : dice.between(50, 900);
-    await during(kind, lengthMs, options);
-    span.to = performance.now();
+    await oneFault(kind, lengthMs, options, spans);
   }
+}
+
+async function oneFault(kind: string, lengthMs: number, options: FaultOptions, spans: FaultSpan[]): Promise<void> {
+  const span = { kind, from: performance.now(), to: Infinity };
+  spans.push(span);
+  await during(kind, lengthMs, options);
+  span.to = performance.now();
 }
 
 async function during(kind: string, lengthMs: number, options: FaultOptions): Promise<void> {
