@@ -126,8 +126,16 @@ export class AdminAuth {
    * @throws KeywheelError unauthorized, or too_many_attempts with the wait
    */
   check(token: string, peer: string): void {
-    if (this.#isRight(token)) return;
+    if (this.accepts(token)) return;
     throw this.#wrong(peer, "The admin token is wrong");
+  }
+
+  /** Whether the token is right. For one that was right before: wrong ones are not counted here. */
+  accepts(token: string): boolean {
+    const hash = sha256(token);
+    // Every hash is looked at, so that the time does not tell which one was meant.
+    const hashes = this.#tokenHash === undefined ? this.#operatorHashes : [this.#tokenHash, ...this.#operatorHashes];
+    return hashes.map((other) => timingSafeEqual(hash, other)).includes(true);
   }
 
   /** A code that signs a browser in, once, for 15 minutes. */
@@ -154,13 +162,6 @@ export class AdminAuth {
       throw this.#wrong(peer, "This sign-in link was used, or is older than 15 minutes");
     }
     return this.browsers.create();
-  }
-
-  #isRight(token: string): boolean {
-    const hash = sha256(token);
-    // Every hash is looked at, so that the time does not tell which one was meant.
-    const hashes = this.#tokenHash === undefined ? this.#operatorHashes : [this.#tokenHash, ...this.#operatorHashes];
-    return hashes.map((other) => timingSafeEqual(hash, other)).includes(true);
   }
 
   #wrong(peer: string, message: string): KeywheelError {

@@ -16,6 +16,14 @@ export interface NumberedEvent {
 
 export type EventListener = (event: NumberedEvent) => void;
 
+export interface Subscriber {
+  readonly told: EventListener;
+  /** Nothing is told any more: the server stops. */
+  readonly close: () => void;
+  /** Somebody may not be allowed to listen any more. */
+  readonly recheck?: () => void;
+}
+
 export interface Subscription {
   /** What happened since the event that the subscriber saw last. */
   readonly missed: readonly NumberedEvent[];
@@ -48,8 +56,7 @@ export class EventHub {
   readonly #ring: NumberedEvent[] = [];
   /** What a person would want to read later, oldest first; in the ring, requests would drive it out within seconds. */
   #recent: NumberedEvent[] = [];
-  readonly #listeners = new Set<EventListener>();
-  readonly #onClose = new Set<() => void>();
+  readonly #subscribers = new Set<Subscriber>();
   #count = 0;
 
   constructor({ clock, capacity = defaultCapacity }: { readonly clock: Clock; readonly capacity?: number }) {
@@ -63,7 +70,7 @@ export class EventHub {
     const numbered = { id: `${this.#run}-${++this.#count}`, at: this.#clock.now(), event };
     this.#ring[(this.#count - 1) % this.#capacity] = numbered;
     if (isWorthReading(event)) this.#keep(numbered);
-    for (const listener of this.#listeners) listener(numbered);
+    for (const { told } of this.#subscribers) told(numbered);
   };
 
   /** Newest first, since the gateway was started. What comes with every request is not among them. */
@@ -72,13 +79,9 @@ export class EventHub {
   }
 
   /** @param lastEventId the last one that the subscriber saw; undefined for one that starts */
-  subscribe(lastEventId: string | undefined, listener: EventListener, onClose: () => void): Subscription {
-    this.#listeners.add(listener);
-    this.#onClose.add(onClose);
-    const end = (): void => {
-      this.#listeners.delete(listener);
-      this.#onClose.delete(onClose);
-    };
+  subscribe(lastEventId: string | undefined, subscriber: Subscriber): Subscription {
+    this.#subscribers.add(subscriber);
+    const end = (): void => void this.#subscribers.delete(subscriber);
     if (lastEventId === undefined || lastEventId === "") return { missed: [], hasGap: false, end };
     const [run, number] = splitId(lastEventId);
     const oldest = Math.max(1, this.#count - this.#capacity + 1);
@@ -87,12 +90,17 @@ export class EventHub {
   }
 
   get subscribers(): number {
-    return this.#listeners.size;
+    return this.#subscribers.size;
   }
 
   /** Ends every subscription, so that a stopping server does not wait for them. */
   close(): void {
-    for (const onClose of this.#onClose) onClose();
+    for (const { close } of this.#subscribers) close();
+  }
+
+  /** Has every subscriber look whether it may still listen: somebody was signed out. */
+  recheck(): void {
+    for (const { recheck } of this.#subscribers) recheck?.();
   }
 
   #keep(numbered: NumberedEvent): void {

@@ -47,6 +47,24 @@ describe("the event stream", () => {
     );
   });
 
+  it("ends at once for who may not listen any more, and for nobody else", async () => {
+    const hub = aHub();
+    let isAllowed = true;
+    const [one, other] = [open(hub, { isStillAllowed: () => isAllowed }), open(hub)];
+    await Promise.all([one.next(), other.next()]);
+
+    hub.recheck();
+    hub.publish(change("prv_1"));
+    expect(await one.next()).toContain("prv_1");
+    isAllowed = false;
+    hub.recheck();
+    hub.publish(change("prv_2"));
+
+    expect(await one.next()).toBe("end");
+    expect(await other.next()).toContain("prv_1");
+    expect(await other.next()).toContain("prv_2");
+  });
+
   it("speaks snake_case and RFC 3339, whatever is nested", async () => {
     const hub = aHub();
     const { next } = open(hub);

@@ -4,7 +4,7 @@ import type { EventHub, NumberedEvent, Subscription } from "./event-hub.ts";
 export interface EventStreamOptions {
   readonly lastEventId: string | undefined;
   readonly signal: AbortSignal;
-  /** Asked at every sign of life: a browser that signed out hears no more. */
+  /** Asked whenever somebody was signed out, and at every sign of life: who may not listen any more hears no more. */
   readonly isStillAllowed: () => boolean;
   /** Default 15 s. */
   readonly keepAliveMs?: number;
@@ -38,7 +38,11 @@ export function eventStream(hub: EventHub, options: EventStreamOptions): Readabl
       options.cutOff?.();
     };
     // What was missed may be as much as the ring holds; it comes on top of what may wait.
-    subscription = hub.subscribe(lastEventId, (event) => send(toFrame(event)), close);
+    subscription = hub.subscribe(lastEventId, {
+      told: (event) => send(toFrame(event)),
+      close,
+      recheck: () => void (isStillAllowed() || close()),
+    });
     const greeting = subscription.hasGap ? "retry: 2000\nevent: resync\ndata: {}\n\n" : "retry: 2000\n: hello\n\n";
     controller.enqueue(encoder.encode(greeting + subscription.missed.map(toFrame).join("")));
     timer = setInterval(() => (isStillAllowed() ? send(": still here\n\n") : close()), keepAliveMs).unref();

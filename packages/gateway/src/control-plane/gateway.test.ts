@@ -280,6 +280,26 @@ describe("the admin token made anew", () => {
     await own.close();
   });
 
+  it("ends the streams of events of the former one and of browsers, and of nobody else", async () => {
+    const own = await openControlBench({ auth: { environmentToken: undefined, makeToken: true } });
+    const operator = { authorization: `Bearer ${own.store.operatorToken}` };
+    const { body: first } = await own.call("POST", "/api/admin-token/rotate", undefined, operator);
+    const former = { authorization: `Bearer ${first.token}` };
+    const cookie = cookieOf((await own.call("POST", "/api/sign-in", { token: first.token }, json)).headers);
+    const streams = await Promise.all(
+      [former, { cookie }, operator].map((headers) => own.app.request("/api/events", { headers })),
+    );
+    expect(own.events.subscribers).toBe(3);
+
+    await own.call("POST", "/api/admin-token/rotate", undefined, former);
+
+    expect(own.events.subscribers).toBe(1);
+    expect(await streams[0]?.text()).toBe("retry: 2000\n: hello\n\n");
+    expect(await streams[1]?.text()).toBe("retry: 2000\n: hello\n\n");
+    await streams[2]?.body?.cancel();
+    await own.close();
+  });
+
   it("is refused where the environment fixes it", async () => {
     const { status, body } = await bench.call("POST", "/api/admin-token/rotate");
 

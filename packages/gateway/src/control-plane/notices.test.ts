@@ -260,11 +260,10 @@ describe("notices", () => {
 describe("events of requests", () => {
   it("tell how each ended", () => {
     const seen: unknown[] = [];
-    const { end } = bench.events.subscribe(
-      undefined,
-      (numbered) => seen.push(numbered.event),
-      () => {},
-    );
+    const { end } = bench.events.subscribe(undefined, {
+      told: (numbered) => void seen.push(numbered.event),
+      close: () => {},
+    });
 
     ended({ keyId: "key_a" });
     end();

@@ -24,7 +24,7 @@ function admitCaller(c: Context<ControlEnv>, auth: AdminAuth): () => boolean {
     const token = /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1];
     if (token === undefined) throw new KeywheelError("unauthorized", "Expected `authorization: Bearer <admin token>`");
     auth.check(token, peerOf(c));
-    return () => true;
+    return () => auth.accepts(token);
   }
   const cookie = getCookie(c, auth.browsers.cookieName);
   if (cookie === undefined || !auth.browsers.isValid(cookie)) throw new KeywheelError("unauthorized");

@@ -52,7 +52,7 @@ const rotate = createRoute({
   },
 });
 
-export function addSignInRoutes(app: ControlApp, { auth, info }: ControlPlaneDeps): void {
+export function addSignInRoutes(app: ControlApp, { auth, events, info }: ControlPlaneDeps): void {
   app.openapi(signIn, (c) => {
     auth.check(c.req.valid("json").token.trim(), peerOf(c));
     giveCookie(c, auth.browsers, auth.browsers.create());
@@ -61,10 +61,12 @@ export function addSignInRoutes(app: ControlApp, { auth, info }: ControlPlaneDep
   app.openapi(signOut, (c) => {
     const cookie = takeCookie(c, auth.browsers);
     if (cookie !== undefined) auth.browsers.end(cookie);
+    events.recheck();
     return c.body(null, 204);
   });
   app.openapi(rotate, async (c) => {
     const token = await auth.rotate();
+    events.recheck();
     return c.json({ token: token.reveal() }, 201);
   });
   app.openapi(makeLink, (c) => {
