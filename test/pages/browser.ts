@@ -26,6 +26,8 @@ export interface Look {
   readonly language?: "en" | "ko";
   readonly scheme?: "light" | "dark";
   readonly width?: number;
+  /** Whether things move, as for most people; default: they do not, and tests need not wait. */
+  readonly motion?: boolean;
 }
 
 export interface PageSession extends AsyncDisposable {
@@ -36,12 +38,12 @@ export interface PageSession extends AsyncDisposable {
 
 /** A page of its own, in a browser that has never been here. Closing it fails the test if the page met an error. */
 export async function openPage(browser: Browser, gateway: RunningGateway, look: Look = {}): Promise<PageSession> {
-  const { language = "en", scheme = "light", width = 1280 } = look;
+  const { language = "en", scheme = "light", width = 1280, motion = false } = look;
   const options: BrowserContextOptions = {
     baseURL: gateway.url,
     colorScheme: scheme,
     locale: language === "ko" ? "ko-KR" : "en-US",
-    reducedMotion: "reduce",
+    reducedMotion: motion ? "no-preference" : "reduce",
     viewport: { width, height: 900 },
   };
   const context = await browser.newContext(options);

@@ -57,6 +57,13 @@ export async function call<Name extends keyof Operations>(
   return (isJson ? await response.json() : undefined) as Operations[Name]["answer"];
 }
 
+/** Whether this browser is signed in now; nobody is asked to. */
+export async function isSignedIn(): Promise<boolean> {
+  const response = await send("/api/status", {}).catch(() => undefined);
+  await response?.body?.cancel();
+  return response?.ok === true;
+}
+
 async function send(path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { ...init, credentials: "same-origin" });

@@ -7,6 +7,8 @@ interface Notify {
   readonly done: (message: string, more?: string) => void;
   /** @param title what did not come about */
   readonly failed: (title: string, error: unknown) => void;
+  /** Tells of what takes its time. @returns ends it */
+  readonly underWay: (title: string) => () => void;
 }
 
 /** Tells at the edge of the page what has no place of its own in it. */
@@ -19,6 +21,10 @@ export function useNotify(): Notify {
     failed: (title, error) => {
       if (isSignedOut(error)) return;
       notifications.show({ color: "red", title, message: errorText(error), autoClose: 8_000, ...common });
+    },
+    underWay: (title) => {
+      const id = notifications.show({ title, message: "", loading: true, autoClose: false, withCloseButton: false });
+      return () => void notifications.hide(id);
     },
   };
 }

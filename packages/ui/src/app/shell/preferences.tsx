@@ -6,7 +6,10 @@ import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
 import { call } from "../../api/client.ts";
 import { signInGate } from "../../api/sign-in-gate.ts";
+import { isSignedOut } from "../../api/problem.ts";
 import { LiveContext } from "../../events/live-context.ts";
+import { decided } from "../../parts/leave-guard.tsx";
+import { useNotify } from "../../parts/notify.ts";
 import { chooseLanguage, languages, type Language } from "../../i18n/i18n.ts";
 
 const languageNames: Record<Language, string> = { en: "English", ko: "한국어" };
@@ -71,16 +74,23 @@ function useSignOut(): () => void {
   const client = useQueryClient();
   const navigate = useNavigate();
   const live = use(LiveContext);
+  const { t } = useTranslation();
+  const notify = useNotify();
   return () => {
-    live?.events.stop();
-    signInGate.leave();
+    const underWay = notify.underWay(t("shell.signingOut"));
     void call("POST /api/sign-out")
-      // Signed out already, or unreachable: what was loaded is forgotten either way.
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // Signed out already.
+        if (!isSignedOut(error)) throw error;
+      })
       .then(async () => {
+        live?.events.stop();
         signInGate.signedOut();
-        await navigate("/sign-in", { replace: true });
+        await navigate("/sign-in", { replace: true, state: decided });
         client.clear();
-      });
+      })
+      // The cookie is the browser's and stays good: to look signed out would be worse than to say so.
+      .catch((error: unknown) => notify.failed(t("shell.signOutFailed"), error))
+      .finally(underWay);
   };
 }

@@ -11,7 +11,7 @@ export const chat = {
     "It did not take the request as it is. Check the model, or begin a new chat if this one has become very long.",
   broken: "Interrupted: the page that received this answer was closed or loaded again.",
   brokeOff: "The answer broke off",
-  brokeOffHint: "The connection to the provider ended early. What had come is kept.",
+  brokeOffHint: "The connection ended early. What had come is kept.",
   chooseModel: "Choose a model",
   close: "Close",
   closeFailed: "The chat was not closed",

@@ -16,6 +16,8 @@ export const shell = {
   providers: "Provider Management",
   settings: "Settings",
   signOut: "Sign out",
+  signOutFailed: "You could not be signed out, and are still signed in",
+  signingOut: "Signing out…",
   skipToContent: "Skip to main content",
   version: "Version {{version}}",
 } as const;

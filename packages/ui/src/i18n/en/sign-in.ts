@@ -1,7 +1,7 @@
 export const signIn = {
   againHeading: "Sign in again",
   againHint:
-    "This browser was signed out: its session ended, or the admin token was changed. This page stays as it is, with what you typed.",
+    "This browser was signed out: its session ended, the admin token was changed, or you signed out in another tab. This page stays as it is, with what you typed.",
   heading: "Sign in to Keywheel",
   leave: "Leave this page",
   linkSpent: "This sign-in link was used already, or is older than 15 minutes.",

@@ -12,7 +12,7 @@ export const chat: SectionOf<"chat"> = {
     "제공업체가 요청을 받아들이지 않았습니다. 모델을 확인하거나, 대화가 너무 길다면 새 채팅을 시작하세요.",
   broken: "답변을 받던 페이지가 닫히거나 새로고침되어 중단되었습니다.",
   brokeOff: "답변이 중간에 끊겼습니다",
-  brokeOffHint: "제공업체와의 연결이 일찍 끊겼습니다. 받은 내용은 그대로 남아 있습니다.",
+  brokeOffHint: "연결이 일찍 끊겼습니다. 받은 내용은 그대로 남아 있습니다.",
   chooseModel: "모델 선택",
   close: "닫기",
   closeFailed: "채팅을 닫지 못했습니다",

@@ -18,6 +18,8 @@ export const shell: SectionOf<"shell"> = {
   providers: "제공업체 관리",
   settings: "설정",
   signOut: "로그아웃",
+  signOutFailed: "로그아웃하지 못했습니다. 아직 로그인되어 있습니다",
+  signingOut: "로그아웃하는 중…",
   skipToContent: "본문으로 건너뛰기",
   version: "버전 {{version}}",
 };

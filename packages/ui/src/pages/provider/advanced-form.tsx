@@ -4,9 +4,11 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
 import { useFaultText } from "../../api/fault-text.ts";
-import type { Provider } from "../../api/openapi.ts";
 import { isApiError } from "../../api/problem.ts";
 import { AmountInput } from "../../parts/amount-input.tsx";
+import { laySaved, useStoredForm } from "../../parts/stored-form.ts";
+import { useErrorsInLanguage } from "../../parts/use-errors-in-language.ts";
+import { type SettingsFormProps, useDirty } from "./settings-form.ts";
 import {
   settingsPatchOf,
   settingsValuesOf,
@@ -19,7 +21,7 @@ import {
 import { useChangeProvider } from "./use-change-provider.ts";
 
 /** Cooldown, affinity, timeouts and limits: lengths of time in seconds, empty for the default. */
-export function AdvancedForm({ provider }: { readonly provider: Provider }): ReactNode {
+export function AdvancedForm({ provider, onDirty }: SettingsFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const faultText = useFaultText();
@@ -29,6 +31,9 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
     initialValues: settingsValuesOf(provider.settings),
     validate: (values) => Object.fromEntries(rangeFaults(values).map((fault) => [fault.field, outOfRange(fault)])),
   });
+  useStoredForm(form, settingsValuesOf(provider.settings));
+  useDirty(form.isDirty(), onDirty);
+  useErrorsInLanguage(form);
   const change = useChangeProvider(provider, (error) => {
     if (!isApiError(error)) return;
     form.setErrors(
@@ -43,10 +48,7 @@ export function AdvancedForm({ provider }: { readonly provider: Provider }): Rea
   const submit = (values: SettingsValues): void => {
     change
       .mutateAsync({ settings: settingsPatchOf(values, form.getInitialValues()) })
-      .then((saved) => {
-        form.setInitialValues(settingsValuesOf(saved.settings));
-        form.reset();
-      })
+      .then((saved) => laySaved(form, settingsValuesOf(saved.settings), values))
       // Told beside the fields, or below.
       .catch(() => undefined);
   };

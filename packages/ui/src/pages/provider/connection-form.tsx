@@ -8,8 +8,11 @@ import { useFieldTexts } from "../../api/fault-text.ts";
 import type { Provider, ProviderPatch } from "../../api/openapi.ts";
 import { keysQuery, presetsQuery } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { laySaved, useStoredForm } from "../../parts/stored-form.ts";
+import { useErrorsInLanguage } from "../../parts/use-errors-in-language.ts";
 import { checkProvider, kinds } from "../providers/provider-forms.ts";
 import { effectiveUrl } from "./effective-url.ts";
+import { type SettingsFormProps, useDirty } from "./settings-form.ts";
 import { useChangeProvider } from "./use-change-provider.ts";
 
 interface Values {
@@ -23,7 +26,7 @@ interface Values {
 }
 
 /** Name, path, base URL and the provider-level key. */
-export function ConnectionForm({ provider }: { readonly provider: Provider }): ReactNode {
+export function ConnectionForm({ provider, onDirty }: SettingsFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const fieldTexts = useFieldTexts();
@@ -33,11 +36,13 @@ export function ConnectionForm({ provider }: { readonly provider: Provider }): R
     initialValues: valuesOf(provider),
     validate: checkProvider(t),
   });
+  useStoredForm(form, valuesOf(provider));
+  useDirty(form.isDirty(), onDirty);
+  useErrorsInLanguage(form);
   const change = useChangeProvider(provider, (error) => form.setErrors(fieldTexts(error)));
   const save = async (patch: ProviderPatch): Promise<void> => {
-    const saved = await change.mutateAsync(patch);
-    form.setInitialValues(valuesOf(saved));
-    form.reset();
+    const sent = form.getValues();
+    laySaved(form, valuesOf(await change.mutateAsync(patch)), sent);
   };
   const submit = (values: Values): void => {
     const patch = patchOf(values, form.isDirty);

@@ -2,24 +2,33 @@ import { Button, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useNavigate } from "react-router";
+import { type Location, useNavigate } from "react-router";
 import { call } from "../../api/client.ts";
 import type { Provider } from "../../api/openapi.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { decided, LeaveGuard } from "../../parts/leave-guard.tsx";
 import { useNotify } from "../../parts/notify.ts";
 import { AdvancedForm } from "./advanced-form.tsx";
 import { ConnectionForm } from "./connection-form.tsx";
 
 /** Where a provider is, the key of its own, how it is treated, and its end. */
 export function SettingsTab({ provider }: { readonly provider: Provider }): ReactNode {
+  const [isConnectionDirty, setConnectionDirty] = useState(false);
+  const [isAdvancedDirty, setAdvancedDirty] = useState(false);
   return (
     <Stack>
-      <ConnectionForm provider={provider} />
-      <AdvancedForm provider={provider} />
+      <ConnectionForm provider={provider} onDirty={setConnectionDirty} />
+      <AdvancedForm provider={provider} onDirty={setAdvancedDirty} />
+      <LeaveGuard isDirty={isConnectionDirty || isAdvancedDirty} isSamePlace={isSettings} />
       <DeleteProvider provider={provider} />
     </Stack>
   );
+}
+
+/** Also where the provider got another path: the page goes there with what was typed. */
+function isSettings({ pathname, search }: Location): boolean {
+  return pathname.startsWith("/settings/providers/") && new URLSearchParams(search).get("part") === "settings";
 }
 
 function DeleteProvider({ provider: { id, name, slug } }: { readonly provider: Provider }): ReactNode {
@@ -47,7 +56,7 @@ function DeleteProvider({ provider: { id, name, slug } }: { readonly provider: P
         confirmLabel={t("common.delete")}
         onConfirm={async () => {
           await call("DELETE /api/providers/{id}", { params: { id } });
-          await navigate("/settings/providers", { replace: true });
+          await navigate("/settings/providers", { replace: true, state: decided });
           void client.invalidateQueries({ queryKey: queryKeys.providers, exact: true });
           notify.done(t("provider.deleted", { name }));
         }}
