@@ -5,7 +5,15 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { healthy } from "@keywheel/pool";
 import { reply, sha256, startScriptedProvider } from "@keywheel/testkit";
-import { benchKeys, chat, failuresOf, openDataPlane, rawSocket, readUntilClosed } from "./data-plane.test-bench.ts";
+import {
+  benchKeys,
+  chat,
+  comesToPass,
+  failuresOf,
+  openDataPlane,
+  rawSocket,
+  readUntilClosed,
+} from "./data-plane.test-bench.ts";
 
 /** Says everything before it reads anything. */
 async function writeAll(socket: Socket, length: number): Promise<void> {
@@ -14,6 +22,18 @@ async function writeAll(socket: Socket, length: number): Promise<void> {
     if (!socket.write(piece.subarray(0, Math.min(left, piece.length)))) await once(socket, "drain");
   }
 }
+
+it("lets go of the connections of a burst, however long the provider would keep them", async () => {
+  const bench = await openDataPlane({ keepAliveMs: 500 });
+  bench.provider.on().always(reply.slowHeaders(100, reply.json(200, {}, {})));
+  const count = 20;
+  await Promise.all(
+    Array.from({ length: count }, async () => (await fetch(`${bench.url}/chat/completions`, chat)).arrayBuffer()),
+  );
+  expect(bench.provider.connections.open).toBe(count);
+
+  await comesToPass(() => expect(bench.provider.connections.open).toBe(0));
+});
 
 describe("a request", () => {
   it("arrives with method, path, query, body and end-to-end headers as they were sent, and one credential: the pool's", async () => {

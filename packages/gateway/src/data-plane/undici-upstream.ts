@@ -12,7 +12,9 @@ import { UpgradedAnswer } from "./upgraded-answer.ts";
 import type { Upstream, UpstreamRequest, UpstreamResult } from "./upstream.ts";
 
 /** Below the 60 s and more that providers keep idle connections, so that we let go of them first. */
-const keepAliveMs = 30_000;
+const defaultKeepAliveMs = 30_000;
+/** Where a provider says that it keeps them longer: by so much, or the connections of one burst would be held for minutes. */
+const longerIfTold = 2;
 const maxHeaderBytes = 128 * 1024;
 
 /** The exchange whose request head undici is about to write; see `noteSocket`. */
@@ -42,6 +44,8 @@ export interface UndiciUpstreamOptions {
   readonly isForbidden?: IsForbidden | undefined;
   /** Finds the addresses of a name; default: as the system does. */
   readonly lookup?: LookupFunction;
+  /** How long an idle connection is kept where the provider does not say, ms; default 30 s, and twice that if it says more. */
+  readonly keepAliveMs?: number;
 }
 
 /** The way to the providers over undici: a pool of kept-alive HTTP/1.1 connections for each origin, without a cap. */
@@ -52,11 +56,13 @@ export class UndiciUpstream implements Upstream {
   readonly #proxies: OutboundProxies | undefined;
   readonly #isForbidden: IsForbidden | undefined;
   readonly #lookup: LookupFunction | undefined;
+  readonly #keepAliveMs: number;
 
   constructor(
     clock: { readonly now: () => number; readonly monotonic: () => number },
-    { proxies, isForbidden, lookup }: UndiciUpstreamOptions = {},
+    { proxies, isForbidden, lookup, keepAliveMs = defaultKeepAliveMs }: UndiciUpstreamOptions = {},
   ) {
+    this.#keepAliveMs = keepAliveMs;
     this.#now = clock.now;
     this.#monotonic = clock.monotonic;
     this.#proxies = proxies;
@@ -138,8 +144,8 @@ export class UndiciUpstream implements Upstream {
       allowH2: false,
       connections: null,
       pipelining: 1,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs * 10,
+      keepAliveTimeout: this.#keepAliveMs,
+      keepAliveMaxTimeout: this.#keepAliveMs * longerIfTold,
       maxHeaderSize: maxHeaderBytes,
       connect: connector?.() ?? this.#connectOptions(way, connectMs),
     });
