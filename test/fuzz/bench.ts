@@ -11,6 +11,8 @@ import { converse, type RawMessage } from "./raw-socket.ts";
 
 /** How many connections a batch has at once at most; long runs take larger ones, to get on. */
 export const batchSize = Number(process.env["KEYWHEEL_FUZZ_BATCH"] ?? 48);
+/** A call may be refused by one after the other, each as slowly as it is let. */
+const rudeKeys = 96;
 /** The pool keeps idle connections to its provider; the process some files of its own. */
 const filesBeyondBatch = 80;
 /** Far above what a batch takes, far below what a leak of a long run would. */
@@ -59,7 +61,7 @@ class Bench implements FuzzBench {
       baseUrl: at(this.#rude),
       settings: { timeouts, cooldown: { base_ms: 100, cap_ms: 100 } },
     });
-    const text = Array.from({ length: batchSize * 2 }, (_, number) => `sk-test-rude-${1_000_000_000 + number}`);
+    const text = Array.from({ length: rudeKeys }, (_, number) => `sk-test-rude-${1_000_000_000 + number}`);
     await this.#gateway.api("POST", `/providers/${rude.id}/keys/import`, { text: text.join("\n") });
     this.#files = (await this.#figures()).files;
   }

@@ -128,11 +128,12 @@ describe("Settings", () => {
     await page.getByRole("button", { name: "Language, appearance, sign out" }).click();
     await page.getByRole("menuitemradio", { name: "한국어" }).click();
 
-    await eventually(
+    const inKorean = await eventually(
       () => page.locator(".mantine-InputWrapper-error").first().innerText(),
-      (text) => text !== inEnglish && /\p{Script=Hangul}/u.test(text),
-      { what: "the error in Korean" },
+      (text) => text !== inEnglish,
+      { what: "the error to be said anew" },
     );
+    expect(inKorean).toMatch(/\p{Script=Hangul}/u);
   });
 });
 
@@ -171,12 +172,13 @@ describe("signing in again", () => {
     else await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
     await dialog.waitFor({ state: "hidden" });
 
-    await eventually(
+    const focused = await eventually(
       () =>
         page.evaluate<string | null>("document.activeElement?.closest('form') ? document.activeElement.value : null"),
       (value) => value === "Typed",
       { what: "the focus to be where it was" },
     );
+    expect(focused).toBe("Typed");
   });
 
   it("is over when the browser was signed in by a link, as soon as one comes back to the page", async () => {
@@ -215,10 +217,11 @@ it("a chat follows its answer to the end, however fast that grows", async () => 
   for (let round = 0; round < 4; round++) {
     await say(page, `Question ${round}`);
     await page.getByRole("heading", { name: "Part 39" }).nth(round).waitFor();
-    await eventually(
+    const end = await eventually(
       () => page.getByRole("heading", { name: "Part 39" }).nth(round).boundingBox(),
       (box) => box !== null && box.y < 900,
       { what: "the end to be in sight" },
     );
+    expect(end?.y).toBeGreaterThan(0);
   }
 });

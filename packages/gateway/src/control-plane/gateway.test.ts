@@ -287,7 +287,7 @@ describe("the admin token made anew", () => {
     const former = { authorization: `Bearer ${first.token}` };
     const cookie = cookieOf((await own.call("POST", "/api/sign-in", { token: first.token }, json)).headers);
     const streams = await Promise.all(
-      [former, { cookie }, operator].map((headers) => own.app.request("/api/events", { headers })),
+      [former, { cookie }, operator].map(async (headers) => own.app.request("/api/events", { headers })),
     );
     expect(own.events.subscribers).toBe(3);
 
