@@ -34,3 +34,4 @@ export {
   type RunningGateway,
   testAdminToken,
 } from "./run-gateway.ts";
+export { findRedis, runRedis, type RunningRedis, type RunRedisOptions } from "./run-redis.ts";

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+/** A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept. */
+export interface RunningRedis {
+  readonly port: number;
+  readonly url: string;
+  /** Stops it in the middle of whatever it does; the connections stay open. */
+  pause(): void;
+  resume(): void;
+  /** Ends it at once, without a word to anybody. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, empty. */
+  restart(): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+export interface RunRedisOptions {
+  /** More of its settings, as words of its command line. */
+  readonly settings?: readonly string[];
+}
+
+/** @throws if there is none on this machine; `npm test` installs one where it can */
+export async function runRedis({ settings = [] }: RunRedisOptions = {}): Promise<RunningRedis> {
+  const folder = await mkdtemp(join(tmpdir(), "keywheel-redis-"));
+  const port = await freePort();
+  let child = await startRedis(folder, port, settings);
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    kill: () => end(child),
+    restart: async () => {
+      await end(child);
+      child = await startRedis(folder, port, settings);
+    },
+    dispose: async () => {
+      await end(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server's executable on this machine; `KEYWHEEL_TEST_REDIS` names another one. */
+export function findRedis(): string | undefined {
+  const named = process.env["KEYWHEEL_TEST_REDIS"];
+  if (named !== undefined && named !== "") return named;
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  const candidates = folders.flatMap((folder) => [join(folder, "redis-server"), join(folder, "valkey-server")]);
+  return candidates.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function startRedis(folder: string, port: number, settings: readonly string[]): Promise<ChildProcess> {
+  const program = findRedis();
+  if (program === undefined)
+    throw new Error("The tests need redis-server or valkey-server: install one, or name it in KEYWHEEL_TEST_REDIS.");
+  const own = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"];
+  const child = spawn(program, [...own, ...settings], { stdio: ["ignore", "ignore", "pipe"] });
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+    if (await answers(port)) return child;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("redis-server does not answer");
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    socket.write("PING\r\n");
+    const [data] = (await once(socket, "data")) as [Buffer];
+    return data.toString().startsWith("+PONG");
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  server.close();
+  await once(server, "close");
+  return port;
+}
