@@ -28,7 +28,11 @@ export interface RedisStateOptions {
   readonly clock: Clock;
   /** Begins every key and names the channel; default `kw`. */
   readonly namespace?: string;
-  /** How long a decision is waited for before it is made here, ms; default 50. */
+  /**
+   * How long a decision is waited for before it is made here, ms; default 250. Only requests that are under way when the
+   * server goes away wait that long: nobody asks it again until it has answered. Less, and a machine that is merely busy
+   * for a moment would count as a server that is away.
+   */
   readonly patienceMs?: number;
   /** Called when the server goes away (with why) and when it is back (undefined). */
   readonly onTrouble?: (trouble: string | undefined) => void;
@@ -58,7 +62,7 @@ export class RedisState implements SharedState {
   #isFlushing = false;
 
   private constructor(options: RedisStateOptions) {
-    const { clock, namespace = "kw", patienceMs = 50, onTrouble = () => {} } = options;
+    const { clock, namespace = "kw", patienceMs = 250, onTrouble = () => {} } = options;
     this.#clock = clock;
     this.#memory = new MemoryState({ clock });
     const onBack = (): void => this.#flushWithin(0);
