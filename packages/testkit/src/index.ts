@@ -34,4 +34,4 @@ export {
   type RunningGateway,
   testAdminToken,
 } from "./run-gateway.ts";
-export { findRedis, runRedis, type RunningRedis, type RunRedisOptions } from "./run-redis.ts";
+export { runRedis, runRedisCluster, type RunningRedis } from "./run-redis.ts";

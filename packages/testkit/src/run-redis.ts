@@ -20,7 +20,7 @@ export interface RunningRedis {
   dispose(): Promise<void>;
 }
 
-export interface RunRedisOptions {
+interface RunRedisOptions {
   /** More of its settings, as words of its command line. */
   readonly settings?: readonly string[];
 }
@@ -47,8 +47,48 @@ export async function runRedis({ settings = [] }: RunRedisOptions = {}): Promise
   };
 }
 
+/** A cluster of servers on loopback, without replicas, all slots served. */
+export async function runRedisCluster(count: number): Promise<{ readonly url: string; dispose(): Promise<void> }> {
+  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
+  const servers = await Promise.all(Array.from({ length: count }, () => runRedis({ settings })));
+  const slots = 16_384;
+  for (const [index, { port }] of servers.entries()) {
+    const [first, last] = [Math.ceil((slots * index) / count), Math.ceil((slots * (index + 1)) / count) - 1];
+    const own = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    await tell(port, `CLUSTER ADDSLOTS ${own.join(" ")}`);
+    await tell(port, `CLUSTER SET-CONFIG-EPOCH ${index + 1}`);
+    for (const other of servers) if (other.port !== port) await tell(port, `CLUSTER MEET 127.0.0.1 ${other.port}`);
+  }
+  for (const { port } of servers)
+    for (
+      let attempt = 0;
+      !/cluster_state:ok[^]*cluster_known_nodes:(\d+)/.test(await tell(port, "CLUSTER INFO"));
+      attempt++
+    ) {
+      if (attempt > 500) throw new Error("the cluster does not come up");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  return {
+    url: `redis://${servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    dispose: async () => void (await Promise.all(servers.map((server) => server.dispose()))),
+  };
+}
+
+/** Sends one command as a line. @returns what came first */
+async function tell(port: number, command: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    socket.write(`${command}\r\n`);
+    const [data] = (await once(socket, "data")) as [Buffer];
+    return data.toString();
+  } finally {
+    socket.destroy();
+  }
+}
+
 /** The server's executable on this machine; `KEYWHEEL_TEST_REDIS` names another one. */
-export function findRedis(): string | undefined {
+function findRedis(): string | undefined {
   const named = process.env["KEYWHEEL_TEST_REDIS"];
   if (named !== undefined && named !== "") return named;
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
@@ -85,16 +125,10 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 async function answers(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
   try {
-    await once(socket, "connect");
-    socket.write("PING\r\n");
-    const [data] = (await once(socket, "data")) as [Buffer];
-    return data.toString().startsWith("+PONG");
+    return (await tell(port, "PING")).startsWith("+PONG");
   } catch {
     return false;
-  } finally {
-    socket.destroy();
   }
 }
 

@@ -1,7 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { type Choice, type Clock, MemoryState, type Question, type SharedState } from "@keywheel/pool";
-import { aPolicy, aSession, createFakeClock, keysOf, runRedis, type RunningRedis } from "@keywheel/testkit";
+import {
+  aPolicy,
+  aSession,
+  createFakeClock,
+  keysOf,
+  runRedis,
+  runRedisCluster,
+  type RunningRedis,
+} from "@keywheel/testkit";
 import fc from "fast-check";
+import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { describeSharedState } from "../../../testkit/src/shared-state-suite.ts";
 import { RedisState } from "./redis-state.ts";
@@ -37,23 +46,32 @@ function closeAll(): void {
   expect(troubles.every((trouble) => trouble === undefined)).toBe(true);
 }
 
+const keyOf = (choice: Choice): string => (choice.kind === "key" ? choice.keyId : "-");
+
+/** Until `holds`, or the time is over. @returns how long it took, ms */
+async function until(holds: () => Promise<boolean>, mostMs = 2_000): Promise<number> {
+  const start = performance.now();
+  while (!(await holds()) && performance.now() - start < mostMs) await new Promise((resolve) => setTimeout(resolve, 1));
+  return performance.now() - start;
+}
+
 describeSharedState("Redis", async () => ({
   open: async (clock) => openState(clock),
   dispose: async () => closeAll(),
 }));
 
 describe("several instances", () => {
+  let lastNamespace = "";
   afterEach(closeAll);
 
   async function several(count: number, ...weights: number[]): Promise<RedisState[]> {
     const clock = { now: () => Date.now(), monotonic: () => performance.now() };
     const namespace = newNamespace();
+    lastNamespace = namespace;
     const states = await Promise.all(Array.from({ length: count }, () => openState(clock, namespace)));
     for (const state of states) await state.configure("p", keysOf(...weights), aPolicy());
     return states;
   }
-
-  const keyOf = (choice: Choice): string => (choice.kind === "key" ? choice.keyId : "-");
 
   async function ticketOf(state: SharedState, keyId: string) {
     const choice = await state.choose("p", { pinnedTo: keyId });
@@ -135,6 +153,24 @@ describe("several instances", () => {
     for (const state of [one!, other!]) expect((await state.snapshot("p"))[0]?.health.failures).toBe(1);
   });
 
+  it("let what others say over the same channel pass by", async () => {
+    const [one] = await several(1, 1, 1);
+    const client = new Redis(redis.url);
+    for (const message of [
+      "no JSON",
+      "7",
+      "null",
+      '{"p":"p"}',
+      '{"p":"p","c":{"A":{}},"v":1}',
+      '{"p":"q","c":{},"v":1}',
+    ])
+      await client.publish(`${lastNamespace}:push`, message);
+    client.disconnect();
+    await until(async () => one!.trouble === undefined);
+
+    expect(await one!.choose("p", {})).toMatchObject({ keyId: "A" });
+  });
+
   it("learn of refusals, resets, objects and the end of sessions", async () => {
     const [one, other] = await several(2, 1, 1);
     const file = aSession("file").fingerprint;
@@ -155,6 +191,98 @@ describe("several instances", () => {
       500,
     );
   });
+});
+
+describe("after an outage", () => {
+  it("no failure is forgotten and no deadline moves back, whoever saw them", async () => {
+    const own = await runRedis();
+    const address = readRedisUrl(own.url);
+    if (address === undefined) throw new Error("no address");
+    const clock = createFakeClock();
+    const open = () => RedisState.open({ address, clock });
+    const [one, other] = [await open(), await open()];
+    for (const state of [one, other]) await state.configure("p", keysOf(1, 1, 1, 1), aPolicy());
+    const isShared = async (): Promise<boolean> => one.trouble === undefined && other.trouble === undefined;
+    const ticketOf = async (state: SharedState, keyId: string) => {
+      const choice = await state.choose("p", { pinnedTo: keyId });
+      if (choice.kind !== "key") throw new Error("no key");
+      return choice.ticket;
+    };
+    const fail = async (state: SharedState, keyId: string, hintMs = 0) =>
+      state.fail(await ticketOf(state, keyId), { rest: "ladder", hintMs }, reason, "key");
+    await fail(one, "A", 100_000);
+    await until(async () => (await other.snapshot("p"))[0]?.health.failures === 1);
+
+    await own.kill();
+    await until(async () => one.trouble !== undefined && other.trouble !== undefined);
+    clock.advance(1_000);
+    await fail(one, "B", 300_000);
+    await fail(other, "B");
+    await other.disable(await ticketOf(other, "C"), refusal);
+    clock.advance(120_000);
+    await fail(other, "A");
+    // Bound by one of them while it was alone, to the key that nobody has anything to say against.
+    const alone = aSession("alone");
+    await one.choose("p", { session: alone, tried: new Set(["A", "B", "C"]) });
+    await own.restart();
+    await until(isShared);
+    const lines = async (state: SharedState) =>
+      (await state.snapshot("p")).map(({ keyId, health, reason: why }) => [
+        keyId,
+        health.failures,
+        Math.max(0, health.coolUntil - clock.now()),
+        why?.code,
+      ]);
+    await until(async () => JSON.stringify(await lines(one)) === JSON.stringify(await lines(other)));
+
+    expect(await lines(one)).toEqual([
+      ["A", 2, 120_000, "rate_limited"],
+      ["B", 1, 180_000, "rate_limited"],
+      ["C", 0, 0, "authentication_failed"],
+      ["D", 0, 0, undefined],
+    ]);
+    expect(await lines(other)).toEqual(await lines(one));
+    expect(await one.choose("p", {})).toMatchObject({ keyId: "D" });
+    await until(async () => ((await other.snapshot("p"))[3]?.boundSessions ?? 0) > 0);
+    expect(await other.choose("p", { session: alone })).toMatchObject({ keyId: "D", why: "session" });
+    one.close();
+    other.close();
+    await own.dispose();
+  }, 20_000);
+});
+
+describe("a cluster", () => {
+  it("is spoken to with every pool in one slot of it", async () => {
+    const cluster = await runRedisCluster(3);
+    const address = readRedisUrl(cluster.url);
+    if (address === undefined) throw new Error("no address");
+    expect(address.kind).toBe("cluster");
+    const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+    const [one, other] = [await RedisState.open({ address, clock }), await RedisState.open({ address, clock })];
+    await until(async () => one.trouble === undefined && other.trouble === undefined, 5_000);
+    const pools = Array.from({ length: 12 }, (_, index) => `prv_${index}`);
+
+    for (const state of [one, other]) for (const id of pools) await state.configure(id, keysOf(2, 1), aPolicy());
+    const picks = await Promise.all(
+      pools.map(async (id) => {
+        let turns = "";
+        for (let turn = 0; turn < 3; turn++)
+          for (const state of [one, other]) turns += keyOf(await state.choose(id, {}));
+        return turns;
+      }),
+    );
+    const session = aSession("s");
+    const there = await one.choose("prv_3", { session, objects: [aSession("f").fingerprint] });
+    const heard = await until(async () => keyOf(await other.choose("prv_3", { session })) === keyOf(there));
+    const troubles = [one.trouble, other.trouble];
+    one.close();
+    other.close();
+    await cluster.dispose();
+
+    expect(picks).toEqual(pools.map(() => "AABAAB"));
+    expect(heard).toBeLessThan(500);
+    expect(troubles).toEqual([undefined, undefined]);
+  }, 40_000);
 });
 
 describe("the script", () => {

@@ -204,14 +204,14 @@ export class RedisState implements SharedState {
     this.#memory.restoreBindings(bindings);
     for (const { poolId, fingerprint, keyId, lastUsedAt } of bindings)
       this.#touches.add(poolId, "s", { fingerprint, keyId, at: lastUsedAt });
-    this.#flushWithin(renewMs);
+    this.#flushWithin(0);
   }
 
   restorePins(pins: readonly Pin[]): void {
     this.#memory.restorePins(pins);
     for (const { poolId, kind, fingerprint, keyId, at } of pins)
       this.#touches.add(poolId, kind === "object" ? "o" : "c", { fingerprint, keyId, at });
-    this.#flushWithin(renewMs);
+    this.#flushWithin(0);
   }
 
   async #chooseThere(poolId: string, question: Question): Promise<Choice | undefined> {

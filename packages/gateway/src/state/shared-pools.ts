@@ -2,7 +2,16 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
 import { fixedKeys } from "./pool-script.ts";
 import type { RedisLink } from "./redis-link.ts";
-import { type Answer, bindingName, listOf, type Push, readBindingName, readCell, toWireCell } from "./wire.ts";
+import {
+  type Answer,
+  bindingName,
+  listOf,
+  type Push,
+  readBindingName,
+  readCell,
+  readPush,
+  toWireCell,
+} from "./wire.ts";
 import { within } from "./within.ts";
 
 export interface SharedPoolsOptions {
@@ -175,16 +184,15 @@ export class SharedPools {
 
   /** What another instance did. */
   takePush(text: string): void {
-    const push = JSON.parse(text) as Push;
-    const pool = this.#pools.get(push.p);
-    if (pool === undefined) return;
-    if (pool.isInStep && push.n !== pool.born) return this.lose(new Error("the server was emptied"));
-    if (push.v > pool.seen) this.#adopt(pool, push.c);
-    if (push.o !== this.#self) this.#bind(pool, push);
-    for (const [name, version] of pool.told) if (version <= push.v) pool.told.delete(name);
-    if (!pool.isInStep) return;
-    if (push.f > pool.seen) void this.catchUp(pool.id, push.v);
-    else pool.seen = Math.max(pool.seen, push.v);
+    const push = readPush(text);
+    const pool = push === undefined ? undefined : this.#pools.get(push.p);
+    if (push === undefined || pool === undefined) return;
+    try {
+      this.#takePush(pool, push);
+    } catch (error) {
+      // It has our form and is none of ours: all is asked for anew.
+      this.lose(error);
+    }
   }
 
   /** The server does not answer as it should: decisions are made here until it does. */
@@ -210,6 +218,16 @@ export class SharedPools {
     this.#isUp = false;
     clearInterval(this.#beat);
     this.#link?.close();
+  }
+
+  #takePush(pool: SharedPool, push: Push): void {
+    if (pool.isInStep && push.n !== pool.born) return this.lose(new Error("the server was emptied"));
+    if (push.v > pool.seen) this.#adopt(pool, push.c);
+    if (push.o !== this.#self) this.#bind(pool, push);
+    for (const [name, version] of pool.told) if (version <= push.v) pool.told.delete(name);
+    if (!pool.isInStep) return;
+    if (push.f > pool.seen) void this.catchUp(pool.id, push.v);
+    else pool.seen = Math.max(pool.seen, push.v);
   }
 
   async #recover(): Promise<void> {
@@ -248,6 +266,7 @@ export class SharedPools {
       pool.hasNews = false;
       await this.#tellNews(pool);
       const pulled = await this.#run(pool, "pull", { body: { since: 0 }, patienceMs });
+      pool.told.clear();
       pool.born = pulled.n;
       pool.seen = pulled.v;
     } while (pool.hasNews);
@@ -355,13 +374,7 @@ export function channelOf(namespace: string): string {
 
 function wireConfiguration({ keys, policy }: SharedPool): object {
   return {
-    keys: keys.map(({ id, weight, enabled, resolved, secretVersion }) => ({
-      id,
-      w: weight,
-      e: enabled,
-      r: resolved,
-      s: secretVersion,
-    })),
+    keys: keys.map((key) => [key.id, entryOf(key)]),
     policy: {
       base: policy.cooldown.baseMs,
       cap: policy.cooldown.capMs,
@@ -372,15 +385,18 @@ function wireConfiguration({ keys, policy }: SharedPool): object {
 }
 
 function signatureOf(keys: readonly KeyEntry[], policy: StatePolicy): string {
-  const rows = keys.map(({ id, weight, enabled, resolved, secretVersion }) =>
-    [id, weight, enabled, resolved, secretVersion].join(" "),
-  );
+  const rows = keys.map((key) => `${key.id} ${entryOf(key)}`);
   const { cooldown, affinity } = policy;
   const rules = [cooldown.baseMs, cooldown.capMs, affinity.enabled, affinity.idleTtlMs].join(" ");
   return createHash("sha256")
     .update([rules, ...rows].join("\n"))
     .digest("base64url")
     .slice(0, 22);
+}
+
+/** As the script keeps it. */
+function entryOf({ weight, enabled, resolved, secretVersion }: KeyEntry): string {
+  return `${weight} ${enabled ? 1 : 0} ${resolved ? 1 : 0} ${secretVersion}`;
 }
 
 function pause(ms: number): Promise<void> {

@@ -66,6 +66,18 @@ export function listOf<T>(list: readonly T[] | object | undefined): readonly T[]
   return Array.isArray(list) ? (list as readonly T[]) : [];
 }
 
+/** @returns undefined for what others may say over the same channel */
+export function readPush(text: string): Push | undefined {
+  try {
+    const push: unknown = JSON.parse(text);
+    const isOurs = typeof push === "object" && push !== null && "p" in push && "c" in push && "v" in push;
+    return isOurs ? (push as Push) : undefined;
+  } catch {
+    // No JSON.
+    return undefined;
+  }
+}
+
 /** The name of a binding below its pool: sessions `s`, conversations `c`, objects `o`. */
 export function bindingName(kind: "s" | "c" | "o", { high, low }: Fingerprint): string {
   return `${kind}:${hex(high)}${hex(low)}`;

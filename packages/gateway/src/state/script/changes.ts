@@ -16,51 +16,68 @@ local function forget(id)
   call('HDEL', OWNERS, 'k' .. id, 'o' .. id)
   call('HDEL', KEYS_, id)
   call('HDEL', CELLS, id)
+  call('ZREM', ORDER, id)
+  call('ZREM', USABLE, id)
   call('ZREM', DUE, id)
 end
 
-local function configure(signature, list, policy)
-  if pool.born == nil then
-    pool.born = ARGV[8]
-    call('HSET', POOL, 'born', pool.born)
+local function set_rules(signature, policy, count)
+  if pool.born == nil then pool.born = ARGV[8] end
+  call('HSET', POOL, 'born', pool.born, 'sig', signature, 'base', policy.base, 'cap', policy.cap,
+    'affinity', policy.affinity and 1 or 0, 'ttl', string.format('%.0f', policy.ttl), 'n', count)
+  pool.base, pool.cap, pool.ttl, pool.n = policy.base, policy.cap, policy.ttl, count
+end
+
+-- A key that is new, or whose entry has changed.
+local function set_entry(id, entry, known, text)
+  call('HSET', KEYS_, id, text)
+  call('ZADD', ORDER, entry.p, id)
+  entries[id] = entry
+  if known == nil then
+    local slot = fresh_slot(id)
+    call('HSET', OWNERS, 'p' .. slot, id, 'o' .. id, slot)
+  elseif known.e and not entry.e then
+    end_all(id)
   end
-  call('HSET', POOL, 'sig', signature, 'base', policy.base, 'cap', policy.cap,
-    'affinity', policy.affinity and 1 or 0, 'ttl', string.format('%.0f', policy.ttl), 'n', #list)
-  pool.base, pool.cap, pool.ttl = policy.base, policy.cap, policy.ttl
+  if known and known.s < entry.s then
+    local cell = cell_of(id)
+    clear(cell)
+    save(id, cell)
+  else
+    refresh(id)
+  end
+end
+
+-- The pool in its new shape. What has not changed is not touched: a pool may have ten thousand keys.
+local function configure(signature, list, policy)
   local old = call('ZRANGE', ORDER, 0, -1)
   local places = {}
-  for i, one in ipairs(list) do places[one.id] = i - 1 end
+  for i, one in ipairs(list) do places[one[1]] = i - 1 end
   pool.pos, pool.used = place_after(old, places)
-  pool.n = #list
-  for _, id in ipairs(old) do if not places[id] then forget(id) end end
+  set_rules(signature, policy, #list)
   call('HDEL', POOL, 'dpos', 'dused')
   call('HSET', POOL, 'pos', pool.pos, 'used', pool.used)
-  call('DEL', ORDER)
-  call('DEL', USABLE)
+  pool.dpos, pool.dused = nil, nil
+  local before = {}
+  local stored = call('HGETALL', KEYS_)
+  for i = 1, #stored, 2 do before[stored[i]] = stored[i + 1] end
+  for _, id in ipairs(old) do if not places[id] then forget(id) end end
   for i, one in ipairs(list) do
-    local known = entry_of(one.id)
-    if known and known.s > one.s then one.s = known.s end
-    local entry = {p = i - 1, w = one.w, e = one.e, r = one.r, s = one.s}
-    call('HSET', KEYS_, one.id, cjson.encode(entry))
-    call('ZADD', ORDER, i - 1, one.id)
-    entries[one.id] = entry
-    if known == nil then
-      local slot = fresh_slot(one.id)
-      call('HSET', OWNERS, 'p' .. slot, one.id, 'o' .. one.id, slot)
-    elseif known.e and not one.e then
-      end_all(one.id)
-    end
-    if known and known.s < one.s then
-      local cell = cell_of(one.id)
-      clear(cell)
-      save(one.id, cell)
-    else
-      refresh(one.id)
+    local id, rest = one[1], one[2]
+    local text = (i - 1) .. ' ' .. rest
+    if before[id] ~= text then
+      local known = before[id] and read_entry(before[id]) or nil
+      local entry = read_entry(text)
+      if known and known.s > entry.s then
+        entry.s = known.s
+        text = string.gsub(text, '%d+$', tostring(known.s))
+      end
+      set_entry(id, entry, known, text)
     end
   end
   call('DEL', LANES)
-  for _, one in ipairs(list) do
-    for _, model in ipairs(cell_of(one.id).m) do
+  for _, id in ipairs(call('HKEYS', CELLS)) do
+    for _, model in ipairs(cell_of(id).m) do
       if model.h.u > now then open_lane(model.n, model.h.u) end
     end
   end
@@ -115,10 +132,13 @@ local function choose(q)
   answer.k, answer.w, answer.t = id, 'turn', ticket_of(id, q.model)
 end
 
-local body = cjson.decode(ARGV[6])
 wake()
+local body = op ~= 'configure' and cjson.decode(ARGV[6]) or nil
 if op == 'configure' then
-  if pool.sig ~= ARGV[7] then configure(ARGV[7], body.keys, body.policy) end
+  if pool.sig ~= ARGV[7] then
+    body = cjson.decode(ARGV[6])
+    configure(ARGV[7], body.keys, body.policy)
+  end
   answer.pins = pool.pins
 elseif op == 'choose' then
   choose(body)

@@ -27,10 +27,16 @@ local answer = {}
 local healthy = function() return {f = 0, c = 0, s = 0, a = 0, u = 0, w = 'ladder'} end
 local entries, cells = {}, {}
 
+-- Place, weight, enabled, resolved, version of the value.
+local function read_entry(text)
+  local p, w, e, r, s = string.match(text, '^(%d+) (%d+) (%d) (%d) (%d+)$')
+  return {p = tonumber(p), w = tonumber(w), e = e == '1', r = r == '1', s = tonumber(s)}
+end
+
 local function entry_of(id)
   if entries[id] == nil then
     local text = call('HGET', KEYS_, id)
-    entries[id] = text and cjson.decode(text) or false
+    entries[id] = text and read_entry(text) or false
   end
   return entries[id] or nil
 end
