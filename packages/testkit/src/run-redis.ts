@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -9,6 +9,8 @@ import { delimiter, join } from "node:path";
 /** A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept. */
 export interface RunningRedis {
   readonly port: number;
+  /** Of TLS, where that is asked for. */
+  readonly tlsPort: number;
   readonly url: string;
   /** Stops it in the middle of whatever it does; the connections stay open. */
   pause(): void;
@@ -23,28 +25,69 @@ export interface RunningRedis {
 interface RunRedisOptions {
   /** More of its settings, as words of its command line. */
   readonly settings?: readonly string[];
+  /** Speaks TLS as well, on a port of its own. */
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** Is the sentinel of the server on this port, which it knows as `mymaster`. */
+  readonly sentinelOf?: number;
 }
 
 /** @throws if there is none on this machine; `npm test` installs one where it can */
-export async function runRedis({ settings = [] }: RunRedisOptions = {}): Promise<RunningRedis> {
+export async function runRedis(options: RunRedisOptions = {}): Promise<RunningRedis> {
   const folder = await mkdtemp(join(tmpdir(), "keywheel-redis-"));
-  const port = await freePort();
-  let child = await startRedis(folder, port, settings);
+  const [port, tlsPort] = [await freePort(), await freePort()];
+  const words = await wordsFor(folder, { port, tlsPort, ...options });
+  let child = await startRedis(words, port);
   return {
     port,
+    tlsPort,
     url: `redis://127.0.0.1:${port}`,
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     kill: () => end(child),
     restart: async () => {
       await end(child);
-      child = await startRedis(folder, port, settings);
+      child = await startRedis(words, port);
     },
     dispose: async () => {
       await end(child);
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function wordsFor(
+  folder: string,
+  {
+    port,
+    tlsPort,
+    settings = [],
+    tls,
+    sentinelOf,
+  }: RunRedisOptions & { readonly port: number; readonly tlsPort: number },
+): Promise<string[]> {
+  const own = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder];
+  if (sentinelOf !== undefined) {
+    const file = join(folder, "sentinel.conf");
+    await writeFile(file, `sentinel monitor mymaster 127.0.0.1 ${sentinelOf} 1\n`);
+    return [file, "--sentinel", ...own];
+  }
+  own.push("--save", "", "--appendonly", "no");
+  if (tls !== undefined) {
+    const [certificate, key] = [join(folder, "tls.crt"), join(folder, "tls.key")];
+    await writeFile(certificate, tls.certificate);
+    await writeFile(key, tls.key);
+    own.push(
+      "--tls-port",
+      `${tlsPort}`,
+      "--tls-cert-file",
+      certificate,
+      "--tls-key-file",
+      key,
+      "--tls-auth-clients",
+      "no",
+    );
+  }
+  return [...own, ...settings];
 }
 
 /** A cluster of servers on loopback, without replicas, all slots served. */
@@ -103,12 +146,11 @@ function findRedis(): string | undefined {
   });
 }
 
-async function startRedis(folder: string, port: number, settings: readonly string[]): Promise<ChildProcess> {
+async function startRedis(words: readonly string[], port: number): Promise<ChildProcess> {
   const program = findRedis();
   if (program === undefined)
     throw new Error("The tests need redis-server or valkey-server: install one, or name it in KEYWHEEL_TEST_REDIS.");
-  const own = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"];
-  const child = spawn(program, [...own, ...settings], { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, words, { stdio: ["ignore", "ignore", "pipe"] });
   for (let attempt = 0; attempt < 500; attempt++) {
     if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
     if (await answers(port)) return child;
@@ -126,7 +168,8 @@ async function end(child: ChildProcess): Promise<void> {
 
 async function answers(port: number): Promise<boolean> {
   try {
-    return (await tell(port, "PING")).startsWith("+PONG");
+    // With a password it says no, which is an answer.
+    return /^[+-]/.test(await tell(port, "PING"));
   } catch {
     return false;
   }

@@ -13,6 +13,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { describeSharedState } from "../../../testkit/src/shared-state-suite.ts";
+import { testCertificate, testCertificateKey, trustTestCertificate } from "../data-plane/certificate.test-bench.ts";
 import { RedisState } from "./redis-state.ts";
 import { readRedisUrl } from "./redis-url.ts";
 
@@ -153,6 +154,21 @@ describe("several instances", () => {
     for (const state of [one!, other!]) expect((await state.snapshot("p"))[0]?.health.failures).toBe(1);
   });
 
+  it("put a pool back that the server has forgotten, without a word of trouble", async () => {
+    const [one, other] = await several(2, 2, 1);
+    await one!.fail(await ticketOf(one!, "A"), { rest: "ladder" }, reason, "key");
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+
+    const picks: string[] = [];
+    await until(async () => picks.push(keyOf(await other!.choose("p", {}))) >= 50);
+    await until(async () => (await one!.snapshot("p"))[0]?.health.failures === 1);
+
+    expect(new Set(picks)).toEqual(new Set(["B"]));
+    expect([one!.trouble, other!.trouble]).toEqual([undefined, undefined]);
+  });
+
   it("let what others say over the same channel pass by", async () => {
     const [one] = await several(1, 1, 1);
     const client = new Redis(redis.url);
@@ -249,6 +265,46 @@ describe("after an outage", () => {
     other.close();
     await own.dispose();
   }, 20_000);
+});
+
+describe("a connection", () => {
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+  async function take(url: string): Promise<{ trouble: string | undefined; key: string }> {
+    const address = readRedisUrl(url);
+    if (address === undefined) throw new Error("no address");
+    const state = await RedisState.open({ address, clock, namespace: newNamespace() });
+    await state.configure("p", keysOf(1), aPolicy());
+    const key = keyOf(await state.choose("p", {}));
+    const { trouble } = state;
+    state.close();
+    return { trouble, key };
+  }
+
+  it("is made with TLS and a password; without them what is wrong is said, and requests are served", async () => {
+    const distrust = trustTestCertificate();
+    const tls = { certificate: testCertificate, key: testCertificateKey };
+    const own = await runRedis({ tls, settings: ["--requirepass", "open sesame"] });
+
+    const safe = await take(`rediss://:open%20sesame@127.0.0.1:${own.tlsPort}/2`);
+    const wrong = await take(`rediss://:guessed@127.0.0.1:${own.tlsPort}`);
+    distrust();
+    const strange = await take(`rediss://:open%20sesame@127.0.0.1:${own.tlsPort}`);
+    await own.dispose();
+
+    expect(safe).toEqual({ trouble: undefined, key: "A" });
+    expect(wrong).toEqual({ trouble: expect.stringMatching(/WRONGPASS|NOAUTH/), key: "A" });
+    expect(strange).toEqual({ trouble: expect.stringMatching(/certificate/), key: "A" });
+  }, 20_000);
+
+  it("is made to the server that a sentinel names", async () => {
+    const sentinel = await runRedis({ sentinelOf: redis.port });
+
+    const taken = await take(`redis://127.0.0.1:${sentinel.port}?sentinel=mymaster`);
+    await sentinel.dispose();
+
+    expect(taken).toEqual({ trouble: undefined, key: "A" });
+  });
 });
 
 describe("a cluster", () => {

@@ -1,17 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock, Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
 import { fixedKeys } from "./pool-script.ts";
 import type { RedisLink } from "./redis-link.ts";
-import {
-  type Answer,
-  bindingName,
-  listOf,
-  type Push,
-  readBindingName,
-  readCell,
-  readPush,
-  toWireCell,
-} from "./wire.ts";
+import { newSharedPool, type SharedPool, signatureOf, takeAnswer, takePush, wireConfiguration } from "./shared-pool.ts";
+import { type Answer, bindingName, type Push, readPush, toWireCell } from "./wire.ts";
 import { within } from "./within.ts";
 
 export interface SharedPoolsOptions {
@@ -32,23 +24,6 @@ export interface Asked {
   /** Names of bindings that it is about. */
   readonly names?: readonly string[];
   readonly patienceMs?: number;
-}
-
-interface SharedPool {
-  readonly id: string;
-  keys: readonly KeyEntry[];
-  policy: StatePolicy;
-  signature: string;
-  /** Which pool of the server's this is: it is another one after the server was emptied. */
-  born: string | undefined;
-  /** The version up to which everything is known here. */
-  seen: number;
-  isInStep: boolean;
-  /** Something was decided here that the server does not know. */
-  hasNews: boolean;
-  readonly ended: Map<string, Fingerprint>;
-  /** Bindings that an answer told of, by its version: what is pushed later but happened before does not undo them. */
-  readonly told: Map<string, number>;
 }
 
 /** What bringing everything back into step may take at the most before it is tried again. */
@@ -107,16 +82,9 @@ export class SharedPools {
   }
 
   async configure(id: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
-    const signature = signatureOf(keys, policy);
     const known = this.#pools.get(id);
-    if (known === undefined) {
-      const parts = { born: undefined, seen: 0, isInStep: false, hasNews: false, ended: new Map(), told: new Map() };
-      this.#pools.set(id, { id, keys, policy, signature, ...parts });
-    } else {
-      known.keys = keys;
-      known.policy = policy;
-      known.signature = signature;
-    }
+    if (known === undefined) this.#pools.set(id, newSharedPool(id, keys, policy));
+    else Object.assign(known, { keys, policy, signature: signatureOf(keys, policy) });
     const pool = this.#pools.get(id);
     if (pool === undefined || !this.#isUp) return;
     try {
@@ -145,12 +113,12 @@ export class SharedPools {
     if (pool === undefined || !this.#isUp || !pool.isInStep) return undefined;
     try {
       const answer = await this.#run(pool, decision, asked);
-      if (answer.n !== pool.born) throw new Error("the server was emptied");
-      return answer;
+      if (answer.n === pool.born) return answer;
+      void this.#bringBack(pool);
     } catch (error) {
       this.lose(error);
-      return undefined;
     }
+    return undefined;
   }
 
   /** Something was decided here without the server: it is told when it is back. */
@@ -221,13 +189,9 @@ export class SharedPools {
   }
 
   #takePush(pool: SharedPool, push: Push): void {
-    if (pool.isInStep && push.n !== pool.born) return this.lose(new Error("the server was emptied"));
-    if (push.v > pool.seen) this.#adopt(pool, push.c);
-    if (push.o !== this.#self) this.#bind(pool, push);
-    for (const [name, version] of pool.told) if (version <= push.v) pool.told.delete(name);
-    if (!pool.isInStep) return;
-    if (push.f > pool.seen) void this.catchUp(pool.id, push.v);
-    else pool.seen = Math.max(pool.seen, push.v);
+    if (pool.isInStep && push.n !== pool.born) return void this.#bringBack(pool);
+    const isGap = takePush(pool, this.#options.memory, { push, isOwn: push.o === this.#self });
+    if (isGap) void this.catchUp(pool.id, push.v);
   }
 
   async #recover(): Promise<void> {
@@ -300,38 +264,21 @@ export class SharedPools {
     if (decision === "configure") args.push(pool.signature, randomBytes(6).toString("hex"));
     const text = await within(this.#link.run(keys, args), asked.patienceMs ?? patienceMs);
     const answer = JSON.parse(String(text)) as Answer;
-    if (answer.missing === true) throw new Error("the server was emptied");
-    this.#takeIn(pool, answer, decision === "touch" ? [] : (asked.names ?? []));
+    if (answer.missing === true) return answer;
+    if (answer.pins !== undefined) this.#hasPins = true;
+    const names = decision === "touch" ? [] : (asked.names ?? []);
+    takeAnswer(pool, this.#options.memory, { answer, names });
     return answer;
   }
 
-  #takeIn(pool: SharedPool, answer: Answer, names: readonly string[]): void {
-    if (answer.pins !== undefined) this.#hasPins = true;
-    if (answer.all !== undefined) {
-      this.#adopt(pool, answer.all);
-      pool.seen = Math.max(pool.seen, answer.v);
-    }
-    if (answer.c !== undefined) this.#adopt(pool, answer.c);
-    if (answer.v > pool.seen) for (const name of names) pool.told.set(name, answer.v);
-    // Otherwise a push is still on its way, with what lies between.
-    if (answer.f === pool.seen) pool.seen = answer.v;
-  }
-
-  #adopt(pool: SharedPool, cells: Push["c"]): void {
-    for (const [keyId, cell] of Object.entries(cells)) this.#options.memory.view.adopt(pool.id, keyId, readCell(cell));
-  }
-
-  #bind(pool: SharedPool, { b: bindings, v }: Push): void {
-    const { memory } = this.#options;
-    for (const [name, keyId, at] of listOf<readonly [string, string | false, number]>(bindings)) {
-      if ((pool.told.get(name) ?? 0) > v) continue;
-      const { kind, fingerprint } = readBindingName(name);
-      if (keyId === false) void memory.endSession(pool.id, fingerprint);
-      else if (kind === "s") memory.restoreBindings([{ poolId: pool.id, fingerprint, keyId, lastUsedAt: at }]);
-      else {
-        const pinKind = kind === "o" ? "object" : "conversation";
-        memory.restorePins([{ poolId: pool.id, kind: pinKind, fingerprint, keyId, at }]);
-      }
+  /** The server has forgotten the pool: it was emptied, or another gateway has deleted the provider a moment ago. */
+  async #bringBack(pool: SharedPool): Promise<void> {
+    if (!this.#isUp || !pool.isInStep) return;
+    pool.isInStep = false;
+    try {
+      await this.#bringIntoStep(pool);
+    } catch (error) {
+      this.lose(error);
     }
   }
 
@@ -354,6 +301,7 @@ export class SharedPools {
       return this.lose(error);
     }
     for (const pool of this.#pools.values()) {
+      await this.#retellNow(pool);
       const answer = await this.ask(pool.id, "beat", { patienceMs: syncMs });
       // What was done a moment ago is on its way.
       if (answer !== undefined && answer.v > pool.seen) await pause(retryMs);
@@ -370,33 +318,6 @@ export class SharedPools {
 
 export function channelOf(namespace: string): string {
   return `${namespace}:push`;
-}
-
-function wireConfiguration({ keys, policy }: SharedPool): object {
-  return {
-    keys: keys.map((key) => [key.id, entryOf(key)]),
-    policy: {
-      base: policy.cooldown.baseMs,
-      cap: policy.cooldown.capMs,
-      affinity: policy.affinity.enabled,
-      ttl: policy.affinity.idleTtlMs,
-    },
-  };
-}
-
-function signatureOf(keys: readonly KeyEntry[], policy: StatePolicy): string {
-  const rows = keys.map((key) => `${key.id} ${entryOf(key)}`);
-  const { cooldown, affinity } = policy;
-  const rules = [cooldown.baseMs, cooldown.capMs, affinity.enabled, affinity.idleTtlMs].join(" ");
-  return createHash("sha256")
-    .update([rules, ...rows].join("\n"))
-    .digest("base64url")
-    .slice(0, 22);
-}
-
-/** As the script keeps it. */
-function entryOf({ weight, enabled, resolved, secretVersion }: KeyEntry): string {
-  return `${weight} ${enabled ? 1 : 0} ${resolved ? 1 : 0} ${secretVersion}`;
 }
 
 function pause(ms: number): Promise<void> {

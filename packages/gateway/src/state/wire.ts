@@ -53,7 +53,7 @@ export interface Answer {
 export interface Push {
   readonly p: string;
   readonly n: string;
-  /** Who asked for it. */
+  /** Who asked for it and knows from the answer; empty for what nobody was answered. */
   readonly o: string;
   readonly f: number;
   readonly v: number;

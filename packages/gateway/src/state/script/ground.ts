@@ -129,7 +129,7 @@ local function finish()
   if #told_bindings > 0 and pool.v == version_before then pool.v = pool.v + 1 end
   call('HSET', POOL, 'latest', now, 'v', pool.v)
   if pool.v ~= version_before then
-    call('PUBLISH', channel, cjson.encode({p = pool_id, n = pool.born, o = origin, f = version_before, v = pool.v, c = told_cells, b = told_bindings}))
+    call('PUBLISH', channel, cjson.encode({p = pool_id, n = pool.born, o = op ~= 'touch' and origin or '', f = version_before, v = pool.v, c = told_cells, b = told_bindings}))
   end
   answer.n, answer.f, answer.v = pool.born, version_before, pool.v
   answer.c = next(told_cells) and told_cells or nil
