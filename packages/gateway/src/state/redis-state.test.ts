@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { type Choice, type Clock, MemoryState, type Question, type SharedState } from "@keywheel/pool";
 import {
   aPolicy,
@@ -264,6 +266,56 @@ describe("after an outage", () => {
     one.close();
     other.close();
     await own.dispose();
+  }, 20_000);
+});
+
+describe("a server that has become slow", () => {
+  it("is waited for once, then left alone until it is quick again", async () => {
+    const line = { delayMs: 0 };
+    const proxy = createServer((client) => {
+      const server = connect(redis.port, "127.0.0.1");
+      for (const [from, to] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        from.on("data", (data) => setTimeout(() => to.write(data), line.delayMs));
+        from.on("error", () => to.destroy());
+        from.on("close", () => to.destroy());
+      }
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const address = readRedisUrl(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    if (address === undefined) throw new Error("no address");
+    const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+    const state = await RedisState.open({ address, clock, namespace: newNamespace() });
+    await state.configure("p", keysOf(1), aPolicy());
+    expect(state.trouble).toBeUndefined();
+    const timed = async (): Promise<number> => {
+      const start = performance.now();
+      expect(keyOf(await state.choose("p", {}))).toBe("A");
+      return performance.now() - start;
+    };
+
+    line.delayMs = 300;
+    const first = await timed();
+    const later: number[] = [];
+    for (let at = 0; at < 40; at++) {
+      later.push(await timed());
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const { trouble } = state;
+    line.delayMs = 0;
+    await until(async () => state.trouble === undefined, 5_000);
+    const after = state.trouble;
+    state.close();
+    proxy.close();
+
+    expect(first).toBeGreaterThan(200);
+    expect(first).toBeLessThan(500);
+    expect(later.filter((ms) => ms > 200)).toEqual([]);
+    expect(trouble).toMatch(/only after \d{3} ms|within 250 ms/);
+    expect(after).toBeUndefined();
   }, 20_000);
 });
 

@@ -206,7 +206,11 @@ export class SharedPools {
     const link = this.#link;
     if (link?.isReady !== true) return false;
     try {
+      const start = performance.now();
       await link.ping();
+      const tookMs = Math.round(performance.now() - start);
+      // Who is asked would be waited for in vain, again and again.
+      if (tookMs > this.#options.patienceMs) throw new Error(`it answers only after ${tookMs} ms`);
       for (const pool of this.#pools.values()) await this.#bringIntoStep(pool);
     } catch (error) {
       this.explain(error instanceof Error ? error.message : String(error));

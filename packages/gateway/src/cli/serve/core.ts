@@ -88,14 +88,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
-  const reach = await options.meanwhile();
-  const sharing = await parts.openStateRoom({ redisUrl, clock: systemClock, log });
+  const connecting = parts.openStateRoom({ redisUrl, clock: systemClock, log });
+  connecting.catch(() => {});
   let store: OpenedStore | undefined;
   try {
+    const reach = await options.meanwhile();
     store = await opening;
-    return await joinCore(store, parts, { ...options, ...reach, sharing });
+    return await joinCore(store, parts, { ...options, ...reach, sharing: await connecting });
   } catch (error) {
-    sharing.close();
+    // An open connection would keep the process from ending.
+    (await connecting.catch(() => undefined))?.close();
     await store?.close();
     throw error;
   }

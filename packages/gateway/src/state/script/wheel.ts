@@ -78,9 +78,20 @@ local function lane_of(model)
   return nil
 end
 
+-- Models that nobody asks for again.
+local function close_lanes()
+  local all = call('HGETALL', LANES)
+  for i = 1, #all, 2 do
+    if cjson.decode(all[i + 1]).till <= now then call('HDEL', LANES, all[i]) end
+  end
+end
+
 local function open_lane(model, till)
   local lane = lane_of(model)
-  if lane == nil then lane = {pos = pool.pos or 0, used = pool.used or 0, till = till} end
+  if lane == nil then
+    lane = {pos = pool.pos or 0, used = pool.used or 0, till = till}
+    if (call('HLEN', LANES) + 1) % 256 == 0 then close_lanes() end
+  end
   lane.till = math.max(lane.till, till)
   call('HSET', LANES, model, cjson.encode(lane))
 end
