@@ -6,7 +6,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept. */
+/** A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept. Disposed of twice is once. */
 export interface RunningRedis {
   readonly port: number;
   /** Of TLS, where that is asked for. */
@@ -37,6 +37,8 @@ export async function runRedis(options: RunRedisOptions = {}): Promise<RunningRe
   const [port, tlsPort] = [await freePort(), await freePort()];
   const words = await wordsFor(folder, { port, tlsPort, ...options });
   let child = await startRedis(words, port);
+  const onExit = (): void => void child.kill("SIGKILL");
+  process.on("exit", onExit);
   return {
     port,
     tlsPort,
@@ -49,6 +51,7 @@ export async function runRedis(options: RunRedisOptions = {}): Promise<RunningRe
       child = await startRedis(words, port);
     },
     dispose: async () => {
+      process.off("exit", onExit);
       await end(child);
       await rm(folder, { recursive: true, force: true });
     },

@@ -28,6 +28,18 @@ beforeAll(async () => {
 });
 afterAll(() => redis.dispose());
 
+/** Servers of single tests, which end with them however they end. */
+const servers: { dispose(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.dispose();
+});
+
+async function endingWithTest<T extends { dispose(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  const server = await starting;
+  servers.push(server);
+  return server;
+}
+
 const opened: RedisState[] = [];
 
 async function openState(clock: Clock, namespace = newNamespace(), patienceMs = 2_000): Promise<RedisState> {
@@ -213,7 +225,7 @@ describe("several instances", () => {
 
 describe("after an outage", () => {
   it("no failure is forgotten and no deadline moves back, whoever saw them", async () => {
-    const own = await runRedis();
+    const own = await endingWithTest(runRedis());
     const address = readRedisUrl(own.url);
     if (address === undefined) throw new Error("no address");
     const clock = createFakeClock();
@@ -265,7 +277,6 @@ describe("after an outage", () => {
     expect(await other.choose("p", { session: alone })).toMatchObject({ keyId: "D", why: "session" });
     one.close();
     other.close();
-    await own.dispose();
   }, 20_000);
 });
 
@@ -336,13 +347,12 @@ describe("a connection", () => {
   it("is made with TLS and a password; without them what is wrong is said, and requests are served", async () => {
     const distrust = trustTestCertificate();
     const tls = { certificate: testCertificate, key: testCertificateKey };
-    const own = await runRedis({ tls, settings: ["--requirepass", "open sesame"] });
+    const own = await endingWithTest(runRedis({ tls, settings: ["--requirepass", "open sesame"] }));
 
     const safe = await take(`rediss://:open%20sesame@127.0.0.1:${own.tlsPort}/2`);
     const wrong = await take(`rediss://:guessed@127.0.0.1:${own.tlsPort}`);
     distrust();
     const strange = await take(`rediss://:open%20sesame@127.0.0.1:${own.tlsPort}`);
-    await own.dispose();
 
     expect(safe).toEqual({ trouble: undefined, key: "A" });
     expect(wrong).toEqual({ trouble: expect.stringMatching(/WRONGPASS|NOAUTH/), key: "A" });
@@ -350,10 +360,9 @@ describe("a connection", () => {
   }, 20_000);
 
   it("is made to the server that a sentinel names", async () => {
-    const sentinel = await runRedis({ sentinelOf: redis.port });
+    const sentinel = await endingWithTest(runRedis({ sentinelOf: redis.port }));
 
     const taken = await take(`redis://127.0.0.1:${sentinel.port}?sentinel=mymaster`);
-    await sentinel.dispose();
 
     expect(taken).toEqual({ trouble: undefined, key: "A" });
   });
@@ -361,7 +370,7 @@ describe("a connection", () => {
 
 describe("a cluster", () => {
   it("is spoken to with every pool in one slot of it", async () => {
-    const cluster = await runRedisCluster(3);
+    const cluster = await endingWithTest(runRedisCluster(3));
     const address = readRedisUrl(cluster.url);
     if (address === undefined) throw new Error("no address");
     expect(address.kind).toBe("cluster");
@@ -385,7 +394,6 @@ describe("a cluster", () => {
     const troubles = [one.trouble, other.trouble];
     one.close();
     other.close();
-    await cluster.dispose();
 
     expect(picks).toEqual(pools.map(() => "AABAAB"));
     expect(heard).toBeLessThan(500);
