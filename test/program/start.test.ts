@@ -131,7 +131,7 @@ describe("wrong words", () => {
     [["start", "--env-file", "/nowhere"], {}, 'Expected `--env-file` to be a file that exists, got "/nowhere".'],
     [["start", "--prot", "1"], {}, "There is no flag `--prot`. Did you mean --port?"],
     [["strat"], {}, "There is no command `strat`. Did you mean start?"],
-    [["start", "--redis-url", "redis://x"], {}, "this version serves one machine"],
+    [["start", "--redis-url", "http://x"], {}, "Expected `--redis-url` to be redis://host:6379"],
     [["start", "--database-url", "postgres://a:hunter2@b/c"], {}, "this version serves one machine"],
     [["key", "add"], {}, "The word <provider> is missing."],
     [

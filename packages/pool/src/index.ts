@@ -37,7 +37,9 @@ export type { DurationMs, EpochMs } from "./rules/time.ts";
 export type { JudgedAnswer, KeyEffect, ReasonCode, RequestEffect, Verdict } from "./rules/verdict.ts";
 export { Pool } from "./pool.ts";
 export type { PoolPorts } from "./pool.ts";
+export type { CellState } from "./memory/cell-state.ts";
 export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
+export type { MadeChoice, SharedView } from "./memory/shared-view.ts";
 export {
   type Beginning,
   type Delivery,

@@ -34,3 +34,4 @@ export {
   type RunningGateway,
   testAdminToken,
 } from "./run-gateway.ts";
+export { runRedis, runRedisCluster, type RunningRedis } from "./run-redis.ts";

@@ -53,6 +53,7 @@ export type NoticeCode =
   | "not_an_api"
   | "store_unavailable"
   | "store_damaged"
+  | "shared_state_unavailable"
   | "master_key_wrong"
   | "overloaded";
 

@@ -27,6 +27,8 @@ export interface NoticeWatchDeps {
   readonly provider: (id: string) => WatchedProvider | undefined;
   /** Why nothing can be written at the moment, or what is damaged. */
   readonly storeTrouble: () => StoreTrouble | undefined;
+  /** Why this gateway does not share its state with others although it should. */
+  readonly sharedStateTrouble: () => string | undefined;
   readonly masterKeyMatches: () => boolean;
   /** Why requests are refused for more than the machine can carry. */
   readonly overload: () => OverloadReason | undefined;
@@ -128,9 +130,21 @@ export class NoticeWatch {
         hint: "Start with that master key, or delete the keys and add them again.",
       });
     }
+    this.#checkSharing();
     this.#checkLoad();
     for (const provider of providers()) this.#checkProvider(provider);
     book.resolveOlderThan(passing, clock.now() - passingMs);
+  }
+
+  #checkSharing(): void {
+    const { book, sharedStateTrouble } = this.#deps;
+    const trouble = sharedStateTrouble();
+    if (trouble === undefined) return book.resolve("shared_state_unavailable");
+    if (book.holds("shared_state_unavailable")) return;
+    const message = `Redis is away, and this gateway goes on alone: ${trouble}`;
+    const hint =
+      "Traffic goes on with what was known. What happens meanwhile is told to the others when Redis is back.";
+    book.raise({ code: "shared_state_unavailable", message, hint, facts: { said: trouble } });
   }
 
   #checkLoad(): void {

@@ -78,7 +78,7 @@ describe("says what is wrong, by the name that was used", () => {
     [{ allowHost: ["a.example:0"] }, {}, "Expected `--allow-host` to be a host name with a port from 1 to 65535"],
     [{ dataDir: "" }, {}, "Expected `--data-dir` to be a path"],
     [{ envFile: "/nowhere/.env" }, {}, 'Expected `--env-file` to be a file that exists, got "/nowhere/.env".'],
-    [{ redisUrl: "redis://x" }, {}, "Expected `--redis-url` to be absent: this version serves one machine"],
+    [{ redisUrl: "http://x" }, {}, "Expected `--redis-url` to be redis://host:6379, rediss:// with TLS"],
     [{ databaseUrl: "postgres://x" }, {}, "this version serves one machine from the embedded database"],
     [{}, { KEYWHEEL_MASTER_KEY: "c2hvcnQ=" }, "Expected `KEYWHEEL_MASTER_KEY` to be 32 bytes in base64"],
     [{}, { KEYWHEEL_ADMIN_TOKEN: "two words, long enough" }, "Expected `KEYWHEEL_ADMIN_TOKEN` to be 16 or more"],
@@ -97,6 +97,7 @@ describe("says what is wrong, by the name that was used", () => {
   it("without repeating what may be a secret", () => {
     const message =
       refusal({ databaseUrl: "postgres://a:hunter2@b" }).message +
+      refusal({ redisUrl: "redis://a:hunter2@b:x" }).message +
       refusal({}, { KEYWHEEL_MASTER_KEY: "hunter2", KEYWHEEL_ADMIN_TOKEN: "hunter2 x" }).message;
 
     expect(message).not.toContain("hunter2");

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { logFormats, logLevels } from "../telemetry/log.ts";
+import { type RedisAddress, readRedisUrl, redisUrlForms } from "../state/redis-url.ts";
 import { defaultDataDir } from "./data-dir.ts";
 import { wrongWords } from "./exit.ts";
 import { type Environment, type Flags, readSettings, type ValuesOf } from "./settings.ts";
@@ -52,8 +53,8 @@ export const startSettings = {
   redisUrl: {
     name: "redis-url",
     argument: "<url>",
-    description: "not in this version",
-    parse: noRedis,
+    description: "Redis or Valkey, to share turns, cooldowns and sessions with other gateways",
+    parse: redisUrl,
     fallback: undefined,
     secret: true,
   },
@@ -175,6 +176,8 @@ function embeddedDatabase(text: string): string {
   );
 }
 
-function noRedis(): never {
-  throw new Unfit("absent: this version serves one machine and keeps shared state in its own memory");
+function redisUrl(text: string): RedisAddress {
+  const address = readRedisUrl(text);
+  if (address === undefined) throw new Unfit(redisUrlForms);
+  return address;
 }

@@ -13,6 +13,7 @@ export const noticeCodes = [
   "not_an_api",
   "store_unavailable",
   "store_damaged",
+  "shared_state_unavailable",
   "master_key_wrong",
   "overloaded",
 ] as const;
@@ -29,8 +30,8 @@ export const noticeSchema = z
         "`all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are " +
         "disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they " +
         "share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
-        "about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `master_key_wrong`, " +
-        "`overloaded`: the gateway's own.",
+        "about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, " +
+        "`shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own.",
     }),
     provider_id: z.string().nullable().openapi({ description: "null for what is about the gateway as a whole." }),
     message: z.string().openapi({ description: "What happened." }),

@@ -31,6 +31,13 @@ export const statusSchema = z
         .boolean()
         .openapi({ description: "Whether stored data cannot be read: only a backup brings it back." }),
     }),
+    shared_state: z
+      .object({
+        kind: z.enum(["memory", "redis"]).openapi({ description: "`memory`: of this gateway alone." }),
+        ok: z.boolean().openapi({ description: "False while Redis is away and this gateway decides alone." }),
+        trouble: z.string().nullable(),
+      })
+      .openapi({ description: "Where turns, cooldowns and sessions are kept." }),
     load: z
       .object({
         requests_running: z.int().openapi({ description: "Requests of clients under way, streams included." }),

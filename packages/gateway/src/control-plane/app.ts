@@ -41,6 +41,8 @@ export interface GatewayInfo {
   readonly urls: () => readonly string[];
   /** False while stored values were sealed with another master key. */
   readonly masterKeyOk: () => boolean;
+  /** Where state is kept, and why it is not shared just now. */
+  readonly sharing: { readonly kind: "memory" | "redis"; readonly trouble: () => string | undefined };
   /** What it carries now, and may. */
   readonly load: () => LoadState & { readonly running: number; readonly mostRunning: number };
 }

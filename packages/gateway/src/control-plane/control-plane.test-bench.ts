@@ -60,6 +60,9 @@ export interface ControlBench {
   close(): Promise<void>;
 }
 
+/** Why state is not shared, as the gateway under test sees it; tests set it. */
+export const sharing: { trouble: string | undefined } = { trouble: undefined };
+
 /** What the machine has to carry, for tests to change. */
 export const load: { -readonly [Name in keyof LoadState]: LoadState[Name] } = {
   loopDelayMs: 2.4,
@@ -139,6 +142,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
       onTrouble: () => undefined,
       load: { state: () => load },
+      sharing: { trouble: () => sharing.trouble },
     });
     tell = activityRoom;
     const testKey = async (): Promise<KeyTestResult> => ({
@@ -161,6 +165,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
         startedAt: clock.now(),
         urls: () => ["http://127.0.0.1:8787"],
         masterKeyOk: () => store.masterKeyMatches,
+        sharing: { kind: "redis", trouble: () => sharing.trouble },
         load: () => ({ ...load, running: 3, mostRunning: 100 }),
       },
       testKey,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { RequestRecord } from "../data-plane/request-record.ts";
-import { type ControlBench, load, openControlBench } from "./control-plane.test-bench.ts";
+import { type ControlBench, load, openControlBench, sharing } from "./control-plane.test-bench.ts";
 
 interface NoticeOnTheWire {
   readonly id: string;
@@ -50,6 +50,25 @@ function ended(parts: Partial<RequestRecord>): void {
     ...parts,
   });
 }
+
+it("tells that Redis is away as long as it is, in every place where one would look, and stays ready", async () => {
+  sharing.trouble = "connect ECONNREFUSED 127.0.0.1:6379";
+  const [notice] = await notices();
+  const status = await bench.call("GET", "/api/status");
+  const ready = await bench.call("GET", "/readyz", undefined, {});
+  sharing.trouble = undefined;
+  expect(await holding()).toEqual([]);
+  await bench.call("DELETE", `/api/notices/${notice?.id}`);
+
+  expect(notice).toMatchObject({ code: "shared_state_unavailable", provider_id: null, resolved_at: null });
+  expect(status.body.shared_state).toEqual({
+    kind: "redis",
+    ok: false,
+    trouble: "connect ECONNREFUSED 127.0.0.1:6379",
+  });
+  expect(ready).toMatchObject({ status: 200, body: { status: "ready", detail: expect.stringContaining("Redis") } });
+  expect((await bench.call("GET", "/readyz", undefined, {})).body).toEqual({ status: "ready" });
+});
 
 it("tells of an overload with its reason, as long as it lasts, and writes nothing down for every refusal", async () => {
   load.reason = "memory";

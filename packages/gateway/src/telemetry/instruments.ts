@@ -49,6 +49,10 @@ export class Instruments {
   readonly #refusedShare = this.#gauge("refused_share", "Part of new requests that is refused as too much, 0 to 1.");
   readonly #subscribers = this.#gauge("event_subscribers", "Pages that follow the events.");
   readonly #storeOk = this.#gauge("store_ok", "1 while the database can be written, else 0.");
+  readonly #sharedStateOk = this.#gauge(
+    "shared_state_ok",
+    "1 while state is shared as it should be, 0 while Redis is away and this gateway decides alone.",
+  );
 
   constructor(options: MetricsOptions) {
     this.#options = options;
@@ -77,7 +81,7 @@ export class Instruments {
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    const { keys, requestsRunning, requestsLimit, refusedShare, eventSubscribers, storeOk } =
+    const { keys, requestsRunning, requestsLimit, refusedShare, eventSubscribers, storeOk, sharedStateOk } =
       await this.#options.read();
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
@@ -87,6 +91,7 @@ export class Instruments {
     this.#refusedShare.set(refusedShare);
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
+    this.#sharedStateOk.set(sharedStateOk ? 1 : 0);
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 

@@ -9,6 +9,7 @@ const nothing: Readings = {
   refusedShare: 0,
   eventSubscribers: 0,
   storeOk: true,
+  sharedStateOk: true,
 };
 
 function theMetrics(readings: Partial<Readings> = {}) {

@@ -29,6 +29,8 @@ export interface Readings {
   readonly eventSubscribers: number;
   /** Whether the database can be written. */
   readonly storeOk: boolean;
+  /** Whether state is shared with other gateways as it should be. */
+  readonly sharedStateOk: boolean;
 }
 
 export interface MetricsOptions {

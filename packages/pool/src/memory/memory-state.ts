@@ -29,6 +29,7 @@ import { Affinity } from "./affinity.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
+import { SharedView } from "./shared-view.ts";
 
 export interface MemoryStateOptions {
   readonly clock: Clock;
@@ -53,11 +54,14 @@ export class MemoryState implements SharedState {
   readonly #clock: Clock;
   readonly #pools = new Map<string, PoolCells>();
   readonly #affinity: Affinity;
+  /** For an implementation of which this one is the local part. */
+  readonly view: SharedView;
 
   constructor(options: MemoryStateOptions) {
     this.#clock = options.clock;
     const { maxBindings = 1_000_000, maxPins = 500_000 } = options;
     this.#affinity = new Affinity({ maxBindings, maxPins });
+    this.view = new SharedView({ pools: this.#pools, affinity: this.#affinity, clock: this.#clock });
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {

@@ -124,6 +124,22 @@ export function afterReset(health: Health): Health {
   return { ...healthy, cooldowns: health.cooldowns + 1, failuresSeen: health.failuresSeen + 1 };
 }
 
+/**
+ * One health out of what is known here and what is told by those who share the key: no failure is forgotten, no deadline
+ * moves back. With as many failures seen on both sides the word of the others counts.
+ */
+export function joinHealths(own: Health, told: Health): Health {
+  const later = told.coolUntil > own.coolUntil ? told : own;
+  return {
+    failures: own.failuresSeen > told.failuresSeen ? own.failures : told.failures,
+    cooldowns: Math.max(own.cooldowns, told.cooldowns),
+    failuresSeen: Math.max(own.failuresSeen, told.failuresSeen),
+    cooledAt: later.cooledAt,
+    coolUntil: later.coolUntil,
+    wait: later.wait,
+  };
+}
+
 export function isCooling(health: Health, now: EpochMs): boolean {
   return now < health.coolUntil;
 }

@@ -138,6 +138,14 @@ export type Status = {
     /** Whether stored data cannot be read: only a backup brings it back. */
     damaged: boolean;
   };
+  /** Where turns, cooldowns and sessions are kept. */
+  shared_state: {
+    /** `memory`: of this gateway alone. */
+    kind: "memory" | "redis";
+    /** False while Redis is away and this gateway decides alone. */
+    ok: boolean;
+    trouble: string | null;
+  };
   /** What the machine has to carry. */
   load: {
     /** Requests of clients under way, streams included. */
@@ -765,7 +773,7 @@ export type UsageRow = TokenCounts & {
 
 export type Notice = {
   id: string;
-  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `master_key_wrong`, `overloaded`: the gateway's own. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
@@ -778,6 +786,7 @@ export type Notice = {
     | "not_an_api"
     | "store_unavailable"
     | "store_damaged"
+    | "shared_state_unavailable"
     | "master_key_wrong"
     | "overloaded";
   /** null for what is about the gateway as a whole. */

@@ -49,6 +49,7 @@ export async function createOfflineTransport(connection: Connection, environment
       startedAt: core.clock.now(),
       urls: () => [],
       masterKeyOk: () => core.store.masterKeyMatches,
+      sharing: core.sharing,
       load: () => ({ ...core.load.state(), running: 0, mostRunning: core.load.mostRunning }),
     },
     testKey: createKeyTest(core, redactor, upstreamOnce),

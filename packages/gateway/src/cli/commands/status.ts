@@ -40,6 +40,9 @@ function describe({ client, terminal }: Context, status: Status): string {
       : `${colors.green("running")}  ${client.url}  since ${duration(status.uptime_ms)}, version ${status.version}`;
   const warnings = [
     ...storeWarnings(status.store),
+    status.shared_state.trouble === null
+      ? ""
+      : `Redis is away, the gateway goes on alone: ${status.shared_state.trouble}`,
     status.master_key_ok ? "" : "Stored keys were encrypted with another master key and cannot be read.",
   ].filter((line) => line !== "");
 

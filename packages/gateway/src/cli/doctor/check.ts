@@ -18,6 +18,7 @@ export type CheckName =
   | "data_directory"
   | "disk"
   | "database"
+  | "redis"
   | "gateway"
   | "master_key"
   | "address"

@@ -119,6 +119,11 @@ async function examineState(client: ApiClient, examination: Examination): Promis
     const what = damaged ? "The gateway found it damaged" : "The gateway cannot write it";
     tell(fail("database", `${what}: ${trouble ?? "unknown"}.`, hint ?? "See its log."));
   }
+  if (!status.shared_state.ok) {
+    const advice =
+      "See that Redis runs at the address of --redis-url and lets the gateway in; traffic goes on meanwhile.";
+    tell(fail("redis", `The gateway goes on alone: ${status.shared_state.trouble ?? "unknown"}.`, advice));
+  }
   tell(masterKeyCheck(status, options));
   if (client.url === undefined) {
     const { tokens } = status.counts;

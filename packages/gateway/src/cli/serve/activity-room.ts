@@ -9,6 +9,7 @@ import { type EventHub, frequentEvents, type GatewayEvent } from "../../control-
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenedStore } from "../../store/store.ts";
 import type { LoadRoom } from "./load-room.ts";
+import type { StateRoom } from "./state-room.ts";
 
 export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redact" | "onTrouble"> {
   readonly clock: Clock;
@@ -16,6 +17,7 @@ export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redac
   readonly store: OpenedStore;
   readonly events: Pick<EventHub, "publish">;
   readonly load: Pick<LoadRoom, "state">;
+  readonly sharing: Pick<StateRoom, "trouble">;
 }
 
 /** Whoever wants to know what went through: the explanation of requests, usage, notices, and those who follow the events. */
@@ -32,7 +34,15 @@ export interface ActivityRoom {
   readonly catalogEvent: (event: CatalogEvent) => void;
 }
 
-export function openActivity({ clock, catalog, store, events, load, ...parts }: ActivityRoomParts): ActivityRoom {
+export function openActivity({
+  clock,
+  catalog,
+  store,
+  events,
+  load,
+  sharing,
+  ...parts
+}: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
   const publish = (event: GatewayEvent): void => {
     const skipped = frequentEvents.has(event.type) ? gate.pass(event.type) : 0;
@@ -49,6 +59,7 @@ export function openActivity({ clock, catalog, store, events, load, ...parts }: 
       return entry === undefined ? undefined : watched(entry);
     },
     storeTrouble: () => store.trouble,
+    sharedStateTrouble: sharing.trouble,
     masterKeyMatches: () => store.masterKeyMatches,
     overload: () => load.state().reason,
   });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
+import { type Clock, Pool, type PoolEvent, Secret, type SharedState } from "@keywheel/pool";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
@@ -9,16 +9,19 @@ import type { StoreJournal } from "../../store/journal.ts";
 import { orWithout } from "../../catalog/or-without.ts";
 import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
 import type { ActivityRoom } from "./activity-room.ts";
 import type { LoadRoom } from "./load-room.ts";
 import { SessionWriter } from "./session-writer.ts";
+import type { StateRoom } from "./state-room.ts";
 
 export interface CoreOptions {
   readonly dataDir: string;
   readonly masterKey: string | undefined;
   readonly adminToken: string | undefined;
+  readonly redisUrl?: RedisAddress | undefined;
   readonly envFile: string | undefined;
   readonly environment: Environment;
   readonly requireToken: boolean;
@@ -47,7 +50,8 @@ export interface Core {
   readonly clock: Clock;
   readonly store: OpenedStore;
   readonly journal: StoreJournal;
-  readonly state: MemoryState;
+  readonly state: SharedState;
+  readonly sharing: Pick<StateRoom, "kind" | "trouble">;
   readonly catalog: Catalog;
   readonly events: EventHub;
   readonly auth: AdminAuth;
@@ -73,30 +77,34 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
  * @throws KeywheelError conflict if another process has it, and whatever the store and the admin token are refused with
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { dataDir, masterKey, adminToken, redactor } = options;
-  redactor.learn([masterKey, adminToken].filter((value) => value !== undefined));
+  const { dataDir, masterKey, adminToken, redisUrl, redactor, log } = options;
+  redactor.learn([masterKey, adminToken, redisUrl?.password].filter((value) => value !== undefined));
   const [{ openStore }, { lacksLog }] = await Promise.all([
     import("../../store/open-store.ts"),
     import("../../store/sqlite-engine.ts"),
   ]);
-  const { log } = options;
   if (lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
   const opening = openStore({ dataDir, masterKey, onDamage: (damage) => tellDamage(log, damage) });
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
-  const reach = await options.meanwhile();
-  const store = await opening;
+  const connecting = parts.openStateRoom({ redisUrl, clock: systemClock, log });
+  connecting.catch(() => {});
+  let store: OpenedStore | undefined;
   try {
-    return await joinCore(store, parts, { ...options, ...reach });
+    const reach = await options.meanwhile();
+    store = await opening;
+    return await joinCore(store, parts, { ...options, ...reach, sharing: await connecting });
   } catch (error) {
-    await store.close();
+    // An open connection would keep the process from ending.
+    (await connecting.catch(() => undefined))?.close();
+    await store?.close();
     throw error;
   }
 }
 
 async function loadParts() {
-  const [catalog, environment, auth, hub, journal, activity, { openLoad }] = await Promise.all([
+  const [catalog, environment, auth, hub, journal, activity, { openLoad }, { openStateRoom }] = await Promise.all([
     import("../../catalog/catalog.ts"),
     import("../../catalog/environment.ts"),
     import("../../control-plane/auth.ts"),
@@ -104,20 +112,21 @@ async function loadParts() {
     import("../../store/journal.ts"),
     import("./activity-room.ts"),
     import("./load-room.ts"),
+    import("./state-room.ts"),
   ]);
-  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity, openLoad };
+  return { ...catalog, ...environment, ...auth, ...hub, ...journal, ...activity, openLoad, openStateRoom };
 }
 
 async function joinCore(
   store: OpenedStore,
   parts: Awaited<ReturnType<typeof loadParts>>,
-  options: CoreOptions & Reach,
+  options: CoreOptions & Reach & { readonly sharing: StateRoom },
 ): Promise<Core> {
-  const { log, redactor } = options;
+  const { log, redactor, sharing } = options;
+  const { state } = sharing;
   const clock = systemClock;
   redactor.learn([store.operatorToken]);
   const events = new parts.EventHub({ clock });
-  const state = new MemoryState({ clock });
   const journal = new parts.StoreJournal({ store, onTrouble: (trouble) => tellTrouble(log, "key states", trouble) });
   const listeners: ((event: PoolEvent) => void)[] = [];
   const tell = (event: PoolEvent): void => {
@@ -158,6 +167,7 @@ async function joinCore(
     catalog,
     store,
     events,
+    sharing,
     clock,
     redact: redactor.redact,
     onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
@@ -186,6 +196,7 @@ async function joinCore(
     store,
     journal,
     state,
+    sharing,
     catalog,
     events,
     auth,
@@ -200,6 +211,7 @@ async function joinCore(
       environment.close();
       load.close();
       await sessions.flush();
+      sharing.close();
       await activity.kept.flush();
       await journal.flush();
       await store.close();

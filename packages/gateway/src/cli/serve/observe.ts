@@ -23,7 +23,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
   readonly dataPlane: DataPlane;
   readonly metrics: Metrics;
 } {
-  const { activity, auth, catalog, clock, events, load, store, tell } = core;
+  const { activity, auth, catalog, clock, events, load, sharing, store, tell } = core;
   const metrics: Metrics = new Metrics({
     version,
     slugOf: (id) => slugOf(catalog, id),
@@ -32,6 +32,7 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
       requestsRunning: dataPlane.running,
       eventSubscribers: events.subscribers,
       storeOk: store.trouble === undefined,
+      sharedStateOk: sharing.trouble() === undefined,
       requestsLimit: load.mostRunning,
       refusedShare: load.state().refusedShare,
     }),

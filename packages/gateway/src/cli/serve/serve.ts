@@ -112,6 +112,7 @@ function controlParts(
       startedAt: life.startedAt,
       urls: () => life.urls,
       masterKeyOk: () => core.store.masterKeyMatches,
+      sharing: core.sharing,
       load: () => ({ ...core.load.state(), running: running(), mostRunning: core.load.mostRunning }),
     },
     testKey: createKeyTest(core, redactor, async () => upstream),

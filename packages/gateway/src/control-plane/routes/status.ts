@@ -39,12 +39,18 @@ export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
         hint: store.trouble?.hint ?? null,
         damaged: store.trouble?.isDamage ?? false,
       },
+      shared_state: sharedStateOf(info.sharing),
       load: loadOf(info.load()),
       counts: { providers: providers.length, keys, tokens: catalog.tokens.count },
       providers,
     };
     return c.json(body, 200);
   });
+}
+
+function sharedStateOf({ kind, trouble }: ControlPlaneDeps["info"]["sharing"]) {
+  const why = trouble();
+  return { kind, ok: why === undefined, trouble: why ?? null };
 }
 
 function loadOf(load: ReturnType<ControlPlaneDeps["info"]["load"]>) {

@@ -98,6 +98,9 @@ export const overview = {
   noticeSince: "Since {{when}}",
   noticeSinceTimes_one: "Since {{when}}, {{count}} time",
   noticeSinceTimes_other: "Since {{when}}, {{count}} times",
+  noticeRedis: "Redis is away: this gateway goes on alone",
+  noticeRedisHint:
+    "Traffic goes on with what was known. What happens meanwhile is told to the other gateways when Redis is back.",
   noticeStore: "The database cannot be written",
   noticeStoreHint:
     "Traffic goes on. Cooldowns and refusals are kept in memory and written as soon as it can be. Check the disk.",

@@ -88,6 +88,9 @@ export const overview: SectionOf<"overview"> = {
   noticeSaid: "응답 내용: “{{message}}”",
   noticeSince: "{{when}}부터",
   noticeSinceTimes_other: "{{when}}부터 {{count}}회",
+  noticeRedis: "Redis에 연결할 수 없어 이 게이트웨이가 혼자 판단하고 있습니다",
+  noticeRedisHint:
+    "트래픽은 지금까지 알고 있던 상태로 계속 처리됩니다. 그동안의 변화는 Redis가 돌아오면 다른 게이트웨이에 전달됩니다.",
   noticeStore: "데이터베이스에 쓸 수 없습니다",
   noticeStoreHint:
     "요청은 계속 처리됩니다. 쿨다운과 거부 기록은 메모리에 보관했다가 쓸 수 있게 되면 바로 저장합니다. 디스크를 확인하세요.",

@@ -57,6 +57,8 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
       return { title: t("overview.noticeStore"), hint: t("overview.noticeStoreHint") };
     case "store_damaged":
       return { title: t("overview.noticeDamage"), hint: t("overview.noticeDamageHint") };
+    case "shared_state_unavailable":
+      return { title: t("overview.noticeRedis"), hint: t("overview.noticeRedisHint") };
     case "master_key_wrong":
       return { title: t("overview.noticeMasterKey"), hint: t("overview.noticeMasterKeyHint") };
     case "overloaded":
@@ -80,6 +82,7 @@ export function remedyOf(code: Notice["code"]): "pool" | "settings" | undefined 
       return "settings";
     case "store_unavailable":
     case "store_damaged":
+    case "shared_state_unavailable":
     case "master_key_wrong":
     case "overloaded":
       return undefined;

@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import type { Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
+import { type Answer, listOf, type Push, readBindingName, readCell } from "./wire.ts";
+
+/** One pool at the server, and how far it is known here. */
+export interface SharedPool {
+  readonly id: string;
+  keys: readonly KeyEntry[];
+  policy: StatePolicy;
+  signature: string;
+  /** Which pool of the server's this is: it is another one after the server was emptied. */
+  born: string | undefined;
+  /** The version up to which everything is known here. */
+  seen: number;
+  isInStep: boolean;
+  /** Something was decided here that the server does not know. */
+  hasNews: boolean;
+  readonly ended: Map<string, Fingerprint>;
+  /** Bindings that an answer told of, by its version: what is pushed later but happened before does not undo them. */
+  readonly told: Map<string, number>;
+}
+
+/** A pool that was never in step. */
+export function newSharedPool(id: string, keys: readonly KeyEntry[], policy: StatePolicy): SharedPool {
+  const parts = { born: undefined, seen: 0, isInStep: false, hasNews: false };
+  return { id, keys, policy, signature: signatureOf(keys, policy), ...parts, ended: new Map(), told: new Map() };
+}
+
+/** Takes up what an answer tells. `names` are the bindings that it decided. */
+export function takeAnswer(
+  pool: SharedPool,
+  memory: MemoryState,
+  { answer, names }: { readonly answer: Answer; readonly names: readonly string[] },
+): void {
+  if (answer.all !== undefined) {
+    adopt(pool, memory, answer.all);
+    pool.seen = Math.max(pool.seen, answer.v);
+  }
+  if (answer.c !== undefined) adopt(pool, memory, answer.c);
+  if (answer.v > pool.seen) for (const name of names) pool.told.set(name, answer.v);
+  // Otherwise a push is still on its way, with what lies between.
+  if (answer.f === pool.seen) pool.seen = answer.v;
+}
+
+/** Takes up what another did. @returns whether something before it was missed */
+export function takePush(
+  pool: SharedPool,
+  memory: MemoryState,
+  { push, isOwn }: { readonly push: Push; readonly isOwn: boolean },
+): boolean {
+  if (push.v > pool.seen) adopt(pool, memory, push.c);
+  // What was bound here was taken up with the answer, in its order.
+  if (!isOwn) bind(pool, memory, push);
+  for (const [name, version] of pool.told) if (version <= push.v) pool.told.delete(name);
+  if (!pool.isInStep) return false;
+  if (push.f > pool.seen) return true;
+  pool.seen = Math.max(pool.seen, push.v);
+  return false;
+}
+
+function adopt({ id }: SharedPool, { view }: MemoryState, cells: Push["c"]): void {
+  for (const [keyId, cell] of Object.entries(cells)) view.adopt(id, keyId, readCell(cell));
+}
+
+function bind(pool: SharedPool, memory: MemoryState, { b: bindings, v }: Push): void {
+  const { id: poolId } = pool;
+  for (const [name, keyId, at] of listOf<readonly [string, string | false, number]>(bindings)) {
+    if ((pool.told.get(name) ?? 0) > v) continue;
+    const { kind, fingerprint } = readBindingName(name);
+    if (keyId === false) void memory.endSession(poolId, fingerprint);
+    else if (kind === "s") memory.restoreBindings([{ poolId, fingerprint, keyId, lastUsedAt: at }]);
+    else memory.restorePins([{ poolId, kind: kind === "o" ? "object" : "conversation", fingerprint, keyId, at }]);
+  }
+}
+
+/** What the script takes. */
+export function wireConfiguration({ keys, policy }: SharedPool): object {
+  return {
+    keys: keys.map((key) => [key.id, entryOf(key)]),
+    policy: {
+      base: policy.cooldown.baseMs,
+      cap: policy.cooldown.capMs,
+      affinity: policy.affinity.enabled,
+      ttl: policy.affinity.idleTtlMs,
+    },
+  };
+}
+
+/** Alike for pools of the same shape, wherever they are configured. */
+export function signatureOf(keys: readonly KeyEntry[], policy: StatePolicy): string {
+  const rows = keys.map((key) => `${key.id} ${entryOf(key)}`);
+  const { cooldown, affinity } = policy;
+  const rules = [cooldown.baseMs, cooldown.capMs, affinity.enabled, affinity.idleTtlMs].join(" ");
+  return createHash("sha256")
+    .update([rules, ...rows].join("\n"))
+    .digest("base64url")
+    .slice(0, 22);
+}
+
+/** As the script keeps it. */
+function entryOf({ weight, enabled, resolved, secretVersion }: KeyEntry): string {
+  return `${weight} ${enabled ? 1 : 0} ${resolved ? 1 : 0} ${secretVersion}`;
+}
