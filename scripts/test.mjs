@@ -3,6 +3,7 @@ import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { ensurePostgres } from "./lib/postgres.mjs";
 import { say } from "./lib/say.mjs";
 
 /** What failed, apart from tests. @type {string[]} */
@@ -12,6 +13,7 @@ const total = { passed: 0, failed: 0 };
 try {
   await ensureInstalled();
   faults.push(...(await runChecks(allChecks)));
+  await ensurePostgres();
   add(await runTests("unit"));
   await ensureBuilt();
   await ensureBrowser();

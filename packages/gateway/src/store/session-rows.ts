@@ -87,7 +87,7 @@ export async function readBindingsAfter(
     .innerJoin("keys", "keys.id", "sessions.key_id")
     .select(["sessions.seq", "sessions.provider_id", "sessions.key_id"])
     .select(["sessions.fingerprint_high", "sessions.fingerprint_low", "sessions.last_used_at"])
-    .select((eb) => eb.case().when(isBindingAlive(eb)).then(1).else(0).end().as("alive"))
+    .select((eb) => eb.case().when(isBindingAlive(eb)).then(sql.lit(1)).else(sql.lit(0)).end().as("alive"))
     .where("sessions.seq", ">", seq)
     .orderBy("sessions.seq")
     .limit(limit)

@@ -144,7 +144,7 @@ async function joinCore(
     onUnread: (what, error) => tellUnread(log, what, error),
   });
   // Without them it serves all the same; a clock that was set back meanwhile is then the worst that could meet requests.
-  const noActivity = { lastSeq: 0, totals: [] };
+  const noActivity = { lastSeq: 0, lane: 0, totals: [] };
   const { lastSeq, totals } = await orWithout(noActivity, () => store.loadActivity(), {
     onTrouble: (error) => tellUnread(log, "activity", error),
   });

@@ -1,0 +1,87 @@
+import pg from "pg";
+
+/** How long a connection may take to be made, ms. */
+const connectMs = 5000;
+/** How long an answer may take, ms; a network that swallows everything says nothing. */
+const answerMs = 20_000;
+/** How long a statement waits for another gateway's transaction, ms: one that hangs must not hold up all others. */
+const lockMs = 8000;
+/** After this a transaction whose gateway has stopped in it is ended by the database, ms. */
+const abandonedMs = 15_000;
+
+/** What the driver gives otherwise than it is meant here, by the numbers of their types. */
+type Parser = (text: string) => unknown;
+const parsers: Readonly<Record<number, Parser>> = {
+  // int8: all of ours count in what a number holds, and the driver would give them as text.
+  20: Number,
+  // text
+  25: withNul,
+};
+
+/** Without a password: fit for messages. */
+export function nameOfDatabase(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  const host = searchParams.get("host") ?? decodeURIComponent(hostname);
+  const at = host.startsWith("/") || host === "" ? host : `${host}:${port === "" ? "5432" : port}`;
+  return `PostgreSQL ${at}${pathname === "/" || pathname === "" ? "" : pathname}`;
+}
+
+/** Whether the text is an address that `--database-url` takes. */
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
+}
+
+/** What every connection to the database is made with. TLS is as the address says (`sslmode`, `sslrootcert` …). */
+export function clientConfig(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: "keywheel",
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: abandonedMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: { getTypeParser: (oid, format) => parsers[oid] ?? (pg.types.getTypeParser(oid, format) as Parser) },
+  };
+}
+
+/**
+ * A few connections, made when they are needed and anew when they broke.
+ *
+ * The pool has no time-out of its own: it would count the wait for a connection that another transaction has.
+ */
+export function createPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ max, idleTimeoutMillis: 60_000, Client: clientFor(url) });
+  // A connection that broke while nobody used it: whoever needs one next gets a new one, or hears why there is none.
+  pool.on("error", () => {});
+  return pool;
+}
+
+function clientFor(url: string): typeof pg.Client {
+  return class extends pg.Client {
+    constructor() {
+      // Rows of one batch are sent without waiting for the answer to each.
+      super({ ...clientConfig(url), pipeline: true });
+      // Whoever uses the connection hears it from the statement that fails; without a listener the process would end.
+      this.on("error", () => {});
+      const send = this.query.bind(this) as (...call: readonly unknown[]) => unknown;
+      this.query = ((statement: unknown, values: unknown, callback: unknown) =>
+        send(statement, Array.isArray(values) ? values.map(withoutNul) : values, callback)) as typeof this.query;
+    }
+  };
+}
+
+const nul = "\0";
+/** A character as rare, which stands for that one with `0` behind it, and for itself with `1`. */
+const stand = "\x1A";
+
+/** The one character that PostgreSQL's text cannot hold; clients may put it into names of models and sessions. */
+function withoutNul(value: unknown): unknown {
+  if (typeof value !== "string" || !(value.includes(nul) || value.includes(stand))) return value;
+  return value.replaceAll(stand, `${stand}1`).replaceAll(nul, `${stand}0`);
+}
+
+function withNul(text: string): string {
+  return text.includes(stand) ? text.replaceAll(`${stand}0`, nul).replaceAll(`${stand}1`, stand) : text;
+}

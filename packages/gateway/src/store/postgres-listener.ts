@@ -1,0 +1,80 @@
+import pg from "pg";
+import { clientConfig } from "./postgres-client.ts";
+
+export interface ListenOptions {
+  readonly url: string;
+  readonly channel: string;
+  readonly onNews: () => void;
+}
+
+const firstRestMs = 100;
+const longestRestMs = 5000;
+
+/** Listens until it is closed, over a connection of its own; one that broke is made anew, with growing rests. */
+export function listenFor(options: ListenOptions): { close(): Promise<void> } {
+  const listener = new Listener(options);
+  listener.start();
+  return listener;
+}
+
+class Listener {
+  readonly #options: ListenOptions;
+  #client: pg.Client | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: ListenOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    void this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#end(this.#client);
+  }
+
+  async #connect(): Promise<void> {
+    const { url, channel, onNews } = this.#options;
+    const client = new pg.Client(clientConfig(url));
+    this.#client = client;
+    let isOver = false;
+    const again = (): void => {
+      if (isOver) return;
+      isOver = true;
+      void this.#end(client);
+      this.#later();
+    };
+    client.on("error", again);
+    client.on("end", again);
+    client.on("notification", onNews);
+    try {
+      await client.connect();
+      await client.query(`listen ${client.escapeIdentifier(channel)}`);
+      this.#failures = 0;
+      onNews();
+    } catch {
+      // Why there is no connection is told by whoever reads or writes; here it is only tried again.
+      again();
+    }
+  }
+
+  #later(): void {
+    if (this.#isClosed) return;
+    const restMs = Math.min(firstRestMs * 2 ** this.#failures, longestRestMs);
+    this.#failures += 1;
+    this.#timer = setTimeout(() => void this.#connect(), restMs).unref();
+  }
+
+  async #end(client: pg.Client | undefined): Promise<void> {
+    try {
+      await client?.end();
+    } catch {
+      // It is gone already.
+    }
+  }
+}
