@@ -12,6 +12,10 @@ function aStore(meta: Map<string, string> = new Map()) {
     getMeta: async (name: string) => meta.get(name),
     setMeta: async (name: string, value: string | undefined) =>
       void (value === undefined ? meta.delete(name) : meta.set(name, value)),
+    setMetaOnce: async (name: string, value: string) => {
+      if (!meta.has(name)) meta.set(name, value);
+      return meta.get(name) ?? value;
+    },
   };
 }
 
@@ -32,6 +36,32 @@ function check(auth: AdminAuth, text: string, peer = "10.0.0.1"): string {
 }
 
 describe("the admin token", () => {
+  it("of a gateway that was first on the same database is taken for its own", async () => {
+    const { store } = await open();
+    const [first] = store.meta.values();
+
+    // Between its look and its writing, the other one has made one.
+    const late = await open({ store: { ...store, getMeta: async () => undefined } });
+
+    expect(late.madeToken).toBeUndefined();
+    expect([...store.meta.values()][0]).toBe(first);
+  });
+
+  it("that another gateway makes anew takes the place of the old one here as well", async () => {
+    const { auth, madeToken, store } = await open();
+    const { auth: other } = await open({ store });
+    const cookie = other.browsers.create();
+
+    const rotated = await auth.rotate();
+    await other.catchUp();
+
+    expect([check(other, rotated.reveal()), check(other, madeToken?.reveal() ?? "")]).toEqual([
+      "right",
+      "unauthorized",
+    ]);
+    expect(other.browsers.isValid(cookie)).toBe(false);
+  });
+
   it("is made at the first start, shown once, and stored as a hash", async () => {
     const first = await open();
     const text = first.madeToken?.reveal() ?? "";

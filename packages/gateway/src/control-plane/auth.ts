@@ -5,7 +5,7 @@ import { BrowserSessions } from "./browser-sessions.ts";
 import { Throttle, type ThrottleLimits } from "./throttle.ts";
 
 export interface AdminAuthOptions {
-  readonly store: Pick<Store, "getMeta" | "setMeta">;
+  readonly store: Pick<Store, "getMeta" | "setMeta" | "setMetaOnce">;
   readonly clock: Clock;
   /** `KEYWHEEL_ADMIN_TOKEN`. While it is set it is the admin token; one that was made before counts for nothing. */
   readonly environmentToken?: string | undefined;
@@ -62,7 +62,10 @@ export class AdminAuth {
       return { auth: new AdminAuth(options, Buffer.from(stored, "hex"), saved), madeToken: undefined };
     if (!makeToken) return { auth: new AdminAuth(options, undefined, saved), madeToken: undefined };
     const text = randomToken();
-    await store.setMeta(metaToken, sha256(text).toString("hex"));
+    const hash = sha256(text).toString("hex");
+    const kept = await store.setMetaOnce(metaToken, hash);
+    // Another gateway on the same database was first, and has shown its own.
+    if (kept !== hash) return { auth: new AdminAuth(options, Buffer.from(kept, "hex"), saved), madeToken: undefined };
     return { auth: new AdminAuth(options, sha256(text), saved), madeToken: new Secret(text) };
   }
 
@@ -112,11 +115,24 @@ export class AdminAuth {
     const token = new Secret(text);
     this.#learnSecrets?.([token]);
     const hash = sha256(text);
-    await this.#store.setMeta(metaToken, hash.toString("hex"));
+    await this.#store.setMeta(metaToken, hash.toString("hex"), { tells: true });
+    this.#replaceToken(hash);
+    return token;
+  }
+
+  /** Takes up a token that another gateway on the same database has made. @throws KeywheelError store_unavailable */
+  async catchUp(): Promise<void> {
+    if (this.#isFixed) return;
+    const stored = await this.#store.getMeta(metaToken);
+    if (stored !== undefined && stored !== this.#tokenHash?.toString("hex")) {
+      this.#replaceToken(Buffer.from(stored, "hex"));
+    }
+  }
+
+  #replaceToken(hash: Buffer): void {
     this.#tokenHash = hash;
     this.#codes.clear();
     this.browsers.endAll(markOf(hash));
-    return token;
   }
 
   /**

@@ -358,11 +358,9 @@ export class KyselyStore implements port.OpenedStore {
     });
   }
 
-  setMeta(name: string, value: string | undefined): Promise<void> {
-    return this.#versioned(
-      (trx) => setMeta(trx, name, value),
-      (version, trx) => version.push(trx),
-    );
+  setMeta(name: string, value: string | undefined, options?: { readonly tells: boolean }): Promise<void> {
+    const work = (trx: Transaction<Database>): Promise<void> => setMeta(trx, name, value);
+    return options?.tells === true ? this.#versioned(work, (version, trx) => version.push(trx)) : this.#write(work);
   }
 
   setMetaOnce(name: string, value: string): Promise<string> {

@@ -18,19 +18,6 @@ const parsers: Readonly<Record<number, Parser>> = {
   25: withNul,
 };
 
-/** Without a password: fit for messages. */
-export function nameOfDatabase(url: string): string {
-  const { hostname, port, pathname, searchParams } = new URL(url);
-  const host = searchParams.get("host") ?? decodeURIComponent(hostname);
-  const at = host.startsWith("/") || host === "" ? host : `${host}:${port === "" ? "5432" : port}`;
-  return `PostgreSQL ${at}${pathname === "/" || pathname === "" ? "" : pathname}`;
-}
-
-/** Whether the text is an address that `--database-url` takes. */
-export function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
-}
-
 /** What every connection to the database is made with. TLS is as the address says (`sslmode`, `sslrootcert` …). */
 export function clientConfig(url: string): pg.ClientConfig {
   return {

@@ -44,6 +44,17 @@ export async function runMany<DB>(
   });
 }
 
+/**
+ * Rows in the order of some columns, those of one kind all over the program in the same: transactions of several gateways
+ * that lock the same rows in one order never wait for each other in a circle.
+ */
+export function inLockOrder<Row extends object>(rows: readonly Row[], columns: readonly (keyof Row)[]): Row[] {
+  return [...rows].sort((one, other) => {
+    const differing = columns.find((column) => one[column] !== other[column]);
+    return differing === undefined ? 0 : one[differing] < other[differing] ? -1 : 1;
+  });
+}
+
 /** Rows as parameters of an insert of the first one. All come from one function, so their columns have one order. */
 export function parametersOf(rows: readonly object[]): readonly (readonly unknown[])[] {
   return rows.map((row) => Object.values<unknown>({ ...row }));

@@ -10,7 +10,7 @@ import {
 } from "kysely";
 import { readVersions } from "./outcome-rows.ts";
 import { toInstant } from "./reason-columns.ts";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, SessionTable } from "./schema.ts";
 import type { EndedSession } from "./store.ts";
 
@@ -23,9 +23,10 @@ export async function saveSessions(trx: Transaction<Database>, touched: readonly
 
 async function upsert(
   trx: Transaction<Database>,
-  rows: readonly Insertable<SessionTable>[],
+  touched: readonly Insertable<SessionTable>[],
   binding: "newly bound" | "bound before",
 ): Promise<void> {
+  const rows = inLockOrder(touched, ["provider_id", "fingerprint_high", "fingerprint_low"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx

@@ -345,7 +345,8 @@ export interface Store {
   pruneUsage(before: UsageLimits): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;
-  setMeta(name: string, value: string | undefined): Promise<void>;
+  /** @param options `tells`: other gateways on the same database are to look at it */
+  setMeta(name: string, value: string | undefined, options?: { readonly tells: boolean }): Promise<void>;
   /** Sets what is not set yet. @returns what is set now, by whomever */
   setMetaOnce(name: string, value: string): Promise<string>;
 

@@ -10,7 +10,7 @@ import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenedStore } from "../../store/store.ts";
 import type { LoadRoom } from "./load-room.ts";
 
-export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redact" | "onTrouble"> {
+export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "lane" | "redact" | "onTrouble"> {
   readonly clock: Clock;
   readonly catalog: Pick<Catalog, "providers" | "labelOfKey">;
   readonly store: OpenedStore;

@@ -1,10 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
 import type { EventHub } from "../../control-plane/event-hub.ts";
+import { passwordOf } from "../../store/postgres-url.ts";
 import type { StoreJournal } from "../../store/journal.ts";
 import { orWithout } from "../../catalog/or-without.ts";
 import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
@@ -12,11 +13,16 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
 import type { ActivityRoom } from "./activity-room.ts";
+import { followChanges } from "./follow-changes.ts";
 import type { LoadRoom } from "./load-room.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface CoreOptions {
   readonly dataDir: string;
+  /** `postgres://…`; undefined for the embedded database. */
+  readonly databaseUrl?: string | undefined;
+  /** How long a PostgreSQL that is away is waited for, ms; default 0. */
+  readonly databasePatienceMs?: number;
   readonly masterKey: string | undefined;
   readonly adminToken: string | undefined;
   readonly envFile: string | undefined;
@@ -73,15 +79,22 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
  * @throws KeywheelError conflict if another process has it, and whatever the store and the admin token are refused with
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { dataDir, masterKey, adminToken, redactor } = options;
-  redactor.learn([masterKey, adminToken].filter((value) => value !== undefined));
+  const { dataDir, databaseUrl, masterKey, adminToken, redactor, log } = options;
+  const password = databaseUrl === undefined ? undefined : passwordOf(databaseUrl);
+  redactor.learn([masterKey, adminToken, password].filter((value) => value !== undefined));
   const [{ openStore }, { lacksLog }] = await Promise.all([
     import("../../store/open-store.ts"),
     import("../../store/sqlite-engine.ts"),
   ]);
-  const { log } = options;
-  if (lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
-  const opening = openStore({ dataDir, masterKey, onDamage: (damage) => tellDamage(log, damage) });
+  if (databaseUrl === undefined && lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
+  const opening = openStore({
+    dataDir,
+    databaseUrl,
+    masterKey,
+    patienceMs: options.databasePatienceMs ?? 0,
+    onWait: (why) => log.warn({ why }, "Waiting for the database; nothing is served until it is there"),
+    onDamage: (damage) => tellDamage(log, damage),
+  });
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
@@ -137,6 +150,7 @@ async function joinCore(
     random: randomBytes,
     learnSecrets: (values) => redactor.learn(values),
     forgetOutcomes: (keyIds) => journal.forget(keyIds),
+    writeOutcomes: () => journal.flush(),
     requireToken: options.requireToken,
     boundToLoopback: options.boundToLoopback,
     allowPrivateMetadata: options.allowPrivateMetadata,
@@ -144,8 +158,8 @@ async function joinCore(
     onUnread: (what, error) => tellUnread(log, what, error),
   });
   // Without them it serves all the same; a clock that was set back meanwhile is then the worst that could meet requests.
-  const noActivity = { lastSeq: 0, lane: 0, totals: [] };
-  const { lastSeq, totals } = await orWithout(noActivity, () => store.loadActivity(), {
+  const noActivity = { lastSeq: 0, lane: options.databaseUrl === undefined ? 0 : randomInt(1, 2048), totals: [] };
+  const { lastSeq, lane, totals } = await orWithout(noActivity, () => store.loadActivity(), {
     onTrouble: (error) => tellUnread(log, "activity", error),
   });
   catalog.restoreStats(totals);
@@ -154,6 +168,7 @@ async function joinCore(
   const load = parts.openLoad(options);
   const activity = parts.openActivity({
     lastSeq,
+    lane,
     load,
     catalog,
     store,
@@ -181,6 +196,11 @@ async function joinCore(
     onTrouble: (error) => tellTrouble(log, "sessions", troubleOf(error)),
   });
 
+  const following = store.feed && followChanges({ feed: store.feed, catalog, auth, log });
+  if (following !== undefined) {
+    log.info({}, "Gateways on this database share the configuration, not the wheel: each takes its own turns");
+  }
+
   return {
     clock,
     store,
@@ -199,6 +219,7 @@ async function joinCore(
     close: async () => {
       environment.close();
       load.close();
+      await following?.close();
       await sessions.flush();
       await activity.kept.flush();
       await journal.flush();
