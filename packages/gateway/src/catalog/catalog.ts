@@ -224,6 +224,9 @@ export class Catalog implements CatalogView {
       const stored = await store.load();
       await followStored(this.#core, stored, (keyId) => refused.has(keyId));
       this.tokens.follow(stored.tokens);
+    } catch (error) {
+      store.feed?.distrust();
+      throw error;
     } finally {
       this.#refusedSince = undefined;
     }

@@ -38,6 +38,11 @@ export class ConfigurationVersion {
     return Number(row?.value ?? 0) !== this.#loaded;
   }
 
+  /** As if nothing had been loaded. */
+  forget(): void {
+    this.#loaded = -1;
+  }
+
   /** For who loads everything. */
   async hold(trx: Transaction<Database>): Promise<() => void> {
     const version = await this.#lock(trx);

@@ -95,6 +95,7 @@ export class KyselyStore implements port.OpenedStore {
         isOutdated: (error) => version.isOutdated(error),
         // A write, so that a database that is away is noticed where nothing else is written.
         hasNews: () => this.#write((trx) => version.hasMoved(trx)),
+        distrust: () => version.forget(),
         listen: (onNews) => shared.listen(onNews),
       };
     }

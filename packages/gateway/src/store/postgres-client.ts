@@ -3,9 +3,11 @@ import pg from "pg";
 /** How long a connection may take to be made, ms. */
 const connectMs = 5000;
 /** How long an answer may take, ms; a network that swallows everything says nothing. */
-const answerMs = 20_000;
+const answerMs = 10_000;
+/** The same where people search through what was kept. */
+const searchMs = 30_000;
 /** How long a statement waits for another gateway's transaction, ms: one that hangs must not hold up all others. */
-const lockMs = 8000;
+const lockMs = 5000;
 /** After this a transaction whose gateway has stopped in it is ended by the database, ms. */
 const abandonedMs = 15_000;
 
@@ -38,18 +40,20 @@ export function clientConfig(url: string): pg.ClientConfig {
  *
  * The pool has no time-out of its own: it would count the wait for a connection that another transaction has.
  */
-export function createPool(url: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ max, idleTimeoutMillis: 60_000, Client: clientFor(url) });
+export function createPool(url: string, purpose: "write" | "search"): pg.Pool {
+  const [max, query_timeout] = purpose === "write" ? [1, answerMs] : [2, searchMs];
+  const Client = clientFor({ ...clientConfig(url), query_timeout });
+  const pool = new pg.Pool({ max, idleTimeoutMillis: 60_000, Client });
   // A connection that broke while nobody used it: whoever needs one next gets a new one, or hears why there is none.
   pool.on("error", () => {});
   return pool;
 }
 
-function clientFor(url: string): typeof pg.Client {
+function clientFor(config: pg.ClientConfig): typeof pg.Client {
   return class extends pg.Client {
     constructor() {
       // Rows of one batch are sent without waiting for the answer to each.
-      super({ ...clientConfig(url), pipeline: true });
+      super({ ...config, pipeline: true });
       // Whoever uses the connection hears it from the statement that fails; without a listener the process would end.
       this.on("error", () => {});
       const send = this.query.bind(this) as (...call: readonly unknown[]) => unknown;

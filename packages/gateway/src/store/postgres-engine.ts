@@ -24,8 +24,8 @@ export function createPostgresEngine(url: string): DatabaseEngine {
   const name = nameOfDatabase(url);
   return {
     name,
-    writer: createDialect(url, 1),
-    reader: createDialect(url, 2),
+    writer: createDialect(url, "write"),
+    reader: createDialect(url, "search"),
     addSequence: (table) =>
       table.addColumn("seq", "bigint", (column) => column.generatedByDefaultAsIdentity().primaryKey()),
     // What is deleted stays in dead rows until the database's own VACUUM, and in its log and backups: docs/scaling.md.
@@ -43,9 +43,9 @@ export function createPostgresEngine(url: string): DatabaseEngine {
   };
 }
 
-function createDialect(url: string, connections: number): Dialect {
+function createDialect(url: string, purpose: "write" | "search"): Dialect {
   return {
-    createDriver: () => new PostgresDriver({ pool: async () => createPool(url, connections) }),
+    createDriver: () => new PostgresDriver({ pool: async () => createPool(url, purpose) }),
     createQueryCompiler: () => new ByteOrderCompiler(),
     createAdapter: () => new PostgresAdapter(),
     createIntrospector: (db) => new PostgresIntrospector(db),

@@ -252,6 +252,8 @@ export interface ChangeFeed {
   isOutdated(error: unknown): boolean;
   /** Whether there are changes of others that were not loaded here. @throws KeywheelError store_unavailable */
   hasNews(): Promise<boolean>;
+  /** Takes back that what was loaded is in memory: there are news until it is loaded again, and no change is planned on it. */
+  distrust(): void;
   /** Calls back when others announce changes, perhaps once too often, and perhaps not at all: ask from time to time. */
   listen(onNews: () => void): { close(): Promise<void> };
 }

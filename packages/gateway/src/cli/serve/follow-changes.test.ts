@@ -16,6 +16,7 @@ function following({ news, everyMs }: { news: () => Promise<boolean>; everyMs: n
     feed: {
       isOutdated: () => false,
       hasNews: news,
+      distrust: () => {},
       listen: (onNews) => {
         announce = onNews;
         return { close: async () => {} };
