@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
@@ -48,10 +48,17 @@ export async function queryPostgres<Row extends pg.QueryResultRow>(
   }
 }
 
+export interface PostgresOptions {
+  /** Listens on `localhost` as well, over TLS for those who ask for it, and asks for the password there. */
+  readonly network?: { readonly port: number; readonly certificate: string; readonly key: string };
+}
+
+export const postgresPassword = "invented-for-tests";
+
 /** A server that a test may stop; it is not the one of the other tests. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ network }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "keywheel-postgres-"));
-  let server = await startIn(folder);
+  let server = await startIn(folder, network);
   return {
     createDatabase: () => createDatabaseIn(folder),
     kill: async (signal = "SIGKILL") => {
@@ -61,7 +68,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await ended;
     },
     start: async () => {
-      server = await startIn(folder);
+      server = await startIn(folder, network);
     },
     [Symbol.asyncDispose]: () => endPostgresIn(folder),
   };
@@ -106,7 +113,7 @@ async function startOnce(folder: string): Promise<void> {
   mkdirSync(join(folder, "started"));
 }
 
-async function startIn(folder: string): Promise<ChildProcess> {
+async function startIn(folder: string, network?: PostgresOptions["network"]): Promise<ChildProcess> {
   const { bin } = inject("postgres");
   if (bin === undefined) throw new Error("There is no PostgreSQL here: `npm test` installs one, or says how.");
   const user = unprivileged();
@@ -118,10 +125,18 @@ async function startIn(folder: string): Promise<ChildProcess> {
     for (const path of [data, join(folder, "socket")]) if (user !== undefined) chownSync(path, user.uid, user.gid);
     // Sorted as people do, not by bytes: what relies on the order of the database shows.
     const locale = ["--locale-provider=icu", "--icu-locale=en-US", "--locale=C", "--encoding=UTF8"];
-    const args = ["-D", data, "-U", superuser, "--auth=trust", "--no-sync", ...locale];
+    const secret = join(folder, "password");
+    writeFileSync(secret, postgresPassword, { mode: 0o644 });
+    const access = ["-U", superuser, "--auth-local=trust", "--auth-host=scram-sha-256", `--pwfile=${secret}`];
+    const args = ["-D", data, "--no-sync", ...access, ...locale];
     execFileSync(join(bin, "initdb"), args, { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
   }
-  const settings = { listen_addresses: "", unix_socket_directories: join(folder, "socket"), fsync: "off" };
+  const settings = {
+    listen_addresses: "",
+    unix_socket_directories: join(folder, "socket"),
+    fsync: "off",
+    ...(network && { listen_addresses: "127.0.0.1", ...certified(data, network), ssl: "on" }),
+  };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = spawn(join(bin, "postgres"), ["-D", data, ...flags], {
     ...user,
@@ -134,6 +149,23 @@ async function startIn(folder: string): Promise<ChildProcess> {
   await untilItAnswers(folder, server);
   return server;
 }
+
+/** Puts the certificate where the server reads it, as its own. */
+function certified(data: string, { port, certificate, key }: NonNullable<PostgresOptions["network"]>) {
+  const user = unprivileged();
+  for (const [name, text] of [
+    ["server.crt", certificate],
+    ["server.key", key],
+  ] as const) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (user !== undefined) chownSync(join(data, name), user.uid, user.gid);
+  }
+  portOf.set(dirname(data), port);
+  return { port: String(port) };
+}
+
+/** Of servers that listen on another one than the usual: it is part of the socket's name. */
+const portOf = new Map<string, number>();
 
 async function untilItAnswers(folder: string, server: ChildProcess): Promise<void> {
   for (let tries = 0; ; tries++) {
@@ -154,7 +186,7 @@ async function createDatabaseIn(folder: string): Promise<string> {
 }
 
 function urlOf(folder: string, database: string): string {
-  return `postgres:///${database}?host=${encodeURIComponent(join(folder, "socket"))}&user=${superuser}`;
+  return `postgres:///${database}?host=${encodeURIComponent(join(folder, "socket"))}&user=${superuser}&port=${portOf.get(folder) ?? 5432}`;
 }
 
 /** PostgreSQL refuses to run as root. */

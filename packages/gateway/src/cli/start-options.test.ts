@@ -79,6 +79,7 @@ describe("says what is wrong, by the name that was used", () => {
     [{ dataDir: "" }, {}, "Expected `--data-dir` to be a path"],
     [{ envFile: "/nowhere/.env" }, {}, 'Expected `--env-file` to be a file that exists, got "/nowhere/.env".'],
     [{ redisUrl: "redis://x" }, {}, "Expected `--redis-url` to be absent: this version serves one machine"],
+    [{ databaseUrl: "postgres://a:%zz@b/c" }, {}, "Expected `--database-url` to be postgres://user:password@host"],
     [{ databaseUrl: "mysql://x" }, {}, "Expected `--database-url` to be postgres://user:password@host"],
     [{}, { KEYWHEEL_MASTER_KEY: "c2hvcnQ=" }, "Expected `KEYWHEEL_MASTER_KEY` to be 32 bytes in base64"],
     [{}, { KEYWHEEL_ADMIN_TOKEN: "two words, long enough" }, "Expected `KEYWHEEL_ADMIN_TOKEN` to be 16 or more"],

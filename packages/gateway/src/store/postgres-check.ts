@@ -26,10 +26,11 @@ export interface PostgresFinding {
  */
 export async function examinePostgres(url: string): Promise<PostgresFinding> {
   const name = nameOfDatabase(url);
-  const client = new pg.Client(clientConfig(url));
-  // What breaks is heard from the statement that fails.
-  client.on("error", () => {});
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client(clientConfig(url));
+    // What breaks is heard from the statement that fails.
+    client.on("error", () => {});
     await client.connect();
     const askedAt = Date.now();
     const { rows } = await client.query<Facts>(`
@@ -54,7 +55,7 @@ export async function examinePostgres(url: string): Promise<PostgresFinding> {
     if (fault.kind !== "unavailable") throw error;
     throw new KeywheelError("store_unavailable", fault.message, { hint: fault.hint, cause: error });
   } finally {
-    await client.end().catch(() => {
+    await client?.end().catch(() => {
       // It is gone already.
     });
   }

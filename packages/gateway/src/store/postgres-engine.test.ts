@@ -1,9 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createTestDatabase, queryPostgres } from "../../../testkit/src/postgres.ts";
+import { createTestDatabase, postgresPassword, queryPostgres, startPostgres } from "../../../testkit/src/postgres.ts";
 import { aKeyRecord, aProviderRecord, fillStore } from "../../../testkit/src/store-suite.ts";
+import { testCertificate, testCertificateKey } from "../data-plane/certificate.test-bench.ts";
 import { openStore, type OpenStoreOptions } from "./open-store.ts";
 import { examinePostgres } from "./postgres-check.ts";
 import type { OpenedStore } from "./store.ts";
@@ -31,6 +33,15 @@ async function open(options: Partial<OpenStoreOptions> = {}): Promise<OpenedStor
   const store = await openStore({ dataDir, databaseUrl, masterKey, ...options });
   opened.push(store);
   return store;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
 }
 
 describe("two gateways on one PostgreSQL", () => {
@@ -230,6 +241,32 @@ describe("PostgreSQL", () => {
       `${databaseUrl}&options=${encodeURIComponent("-c default_transaction_read_only=off")}`,
       `alter database ${new URL(databaseUrl).pathname.slice(1)} reset default_transaction_read_only`,
     );
+  });
+
+  it("is spoken to over TLS as the address says, and what is wrong there is named", async () => {
+    const port = await freePort();
+    const network = { port, certificate: testCertificate, key: testCertificateKey };
+    await using server = await startPostgres({ network });
+    const { pathname } = new URL(await server.createDatabase());
+    const authority = join(folder, "ca.pem");
+    await writeFile(authority, testCertificate);
+    const examine = async (words: string, password = `:${postgresPassword}`, host = "localhost"): Promise<unknown> => {
+      try {
+        return await examinePostgres(`postgres://keywheel${password}@${host}:${port}${pathname}${words}`);
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+
+    expect(await examine(`?sslmode=verify-full&sslrootcert=${authority}`)).toMatchObject({ isEncrypted: true });
+    expect(await examine("?sslmode=no-verify")).toMatchObject({ isEncrypted: true });
+    expect(await examine("")).toMatchObject({ isEncrypted: false });
+    expect(await examine("?sslmode=verify-full")).toContain("no TLS connection");
+    expect(await examine(`?sslmode=verify-full&sslrootcert=${authority}x`)).toContain(
+      "ca.pemx cannot be read (ENOENT)",
+    );
+    expect(await examine("", ":hunter2")).toMatch(/refused the sign-in(?!.*hunter2)/);
+    expect(await examine("", "")).toContain("asks for a password");
   });
 
   it("is described without being changed", async () => {

@@ -48,6 +48,8 @@ export function explainPostgres(error: unknown, name: string): EngineFault {
   return { kind: "unexpected" };
 }
 
+const tls =
+  "Correct sslmode, sslrootcert, sslcert and sslkey in --database-url; `sslmode=disable` only where nobody listens in.";
 const signIn = "Check the user and the password in --database-url, and pg_hba.conf of the server.";
 
 /** Words of node-postgres for a connection that is gone; it gives them no code. */
@@ -56,13 +58,19 @@ const gone = /^(Connection terminated|timeout expired|Query read timeout|Client 
 function explainConnection(error: unknown, name: string): EngineFault {
   if (!(error instanceof Error)) return { kind: "unexpected" };
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  if ("syscall" in error && error.syscall === "open" && "path" in error) {
+    return unavailable(`${name}: ${String(error.path)} cannot be read (${code})`, tls);
+  }
   if (gone.test(error.message)) return away(`${name}: ${lowerFirst(error.message)}`);
   if (code === "ECONNREFUSED" || code === "ENOENT") return away(`${name} is not there: nothing listens`);
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return away(`${name}: its host is not found`);
   if (code !== undefined && /^E[A-Z]+$/.test(code)) return away(`${name} is not to be reached (${code})`);
   if (/SSL|certificate/i.test(`${code} ${error.message}`)) {
-    const hint = "Correct sslmode and sslrootcert in --database-url; `sslmode=disable` only where nobody listens in.";
-    return unavailable(`${name}: no TLS connection (${error.message})`, hint);
+    return unavailable(`${name}: no TLS connection (${error.message})`, tls);
+  }
+  // The driver's own words for an address without a password.
+  if (/client password must be a string/.test(error.message)) {
+    return unavailable(`${name} asks for a password`, "Put it into --database-url, or into PGPASSWORD.");
   }
   if (/^SASL|password/i.test(error.message))
     return unavailable(`${name} refused the sign-in: ${error.message}`, signIn);

@@ -40,8 +40,7 @@ class Listener {
 
   async #connect(): Promise<void> {
     const { url, channel, onNews } = this.#options;
-    const client = new pg.Client(clientConfig(url));
-    this.#client = client;
+    let client: pg.Client | undefined;
     let isOver = false;
     const again = (): void => {
       if (isOver) return;
@@ -49,10 +48,13 @@ class Listener {
       void this.#end(client);
       this.#later();
     };
-    client.on("error", again);
-    client.on("end", again);
-    client.on("notification", onNews);
     try {
+      // Reads the certificates that the address names, which may be gone by now.
+      client = new pg.Client(clientConfig(url));
+      this.#client = client;
+      client.on("error", again);
+      client.on("end", again);
+      client.on("notification", onNews);
       await client.connect();
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       this.#failures = 0;

@@ -1,6 +1,14 @@
 /** Whether a text is an address of PostgreSQL. For those who only look: loads no driver. */
 export function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
+  if (!/^postgres(ql)?:\/\//i.test(text)) return false;
+  try {
+    nameOfDatabase(text);
+    passwordOf(text);
+    return true;
+  } catch {
+    // No address, or something in it is encoded as nothing is.
+    return false;
+  }
 }
 
 /** Host and name of the database, without user and password: fit for messages. */
