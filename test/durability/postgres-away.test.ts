@@ -55,7 +55,7 @@ it("serves on while PostgreSQL is killed and started again, and no client sees a
     const usage = await gateway.api<{ total: { requests: number } }>("GET", "/usage");
     return usage.total.requests >= served;
   });
-});
+}, 60_000);
 
 it("refuses calls of operators while PostgreSQL is away, says so, and keeps what it learns of keys", async () => {
   await using server = await startPostgres();
@@ -88,7 +88,36 @@ it("refuses calls of operators while PostgreSQL is away, says so, and keeps what
     status: "disabled",
     status_reason: { code: "authentication_failed" },
   });
+
+  await server.kill();
+  expect(await gateway.stop()).toBe(0);
 });
+
+it("goes on beside a PostgreSQL that takes everything and answers nothing, and can be stopped", async () => {
+  await using server = await startPostgres();
+  await using gateway = await runGateway({ env: env(await server.createDatabase()) });
+  await using pool = await poolOf(gateway);
+  const timed = async <T>(work: Promise<T>): Promise<{ answer: T; tookMs: number }> => {
+    const begun = performance.now();
+    return { answer: await work, tookMs: performance.now() - begun };
+  };
+  server.freeze(true);
+  pool.provider.forKey(pool.valueOf("A")).always(reply.json(401, {}, {}));
+
+  const refused = await timed(pool.send());
+  const plain = await timed(pool.send());
+  const change = await timed(gateway.apiResponse("PATCH", `/keys/${pool.keys[1]!.id}`, { weight: 5 }));
+  const stop = await timed(gateway.stop(60_000));
+  server.freeze(false);
+  await gateway.restart();
+
+  expect([refused.answer.status, plain.answer.status, change.answer.status, stop.answer]).toEqual([200, 200, 503, 0]);
+  // The wait for a refusal to be durable is bounded, whatever the database does.
+  expect(refused.tookMs + plain.tookMs).toBeLessThan(5000);
+  expect(change.tookMs).toBeLessThan(25_000);
+  expect(stop.tookMs).toBeLessThan(30_000);
+  expect((await gateway.key(pool.keys[1]!.id)).weight).toBe(1);
+}, 120_000);
 
 it("waits for a PostgreSQL that is not there yet, and says what it waits for", async () => {
   await using server = await startPostgres();

@@ -22,6 +22,8 @@ export interface PostgresServer extends AsyncDisposable {
   /** As if the machine had lost its power, or an administrator had stopped it. */
   kill(signal?: "SIGKILL" | "SIGINT"): Promise<void>;
   start(): Promise<void>;
+  /** Takes every byte and answers none, as behind a network that swallows everything; or goes on. */
+  freeze(isFrozen: boolean): void;
 }
 
 const superuser = "keywheel";
@@ -59,6 +61,15 @@ export const postgresPassword = "invented-for-tests";
 export async function startPostgres({ network }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "keywheel-postgres-"));
   let server = await startIn(folder, network);
+  const freeze = (isFrozen: boolean): void => {
+    const { pid } = server;
+    if (pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)])
+      .toString()
+      .trim()
+      .split(/\s+/);
+    for (const one of [pid, ...children.map(Number)]) signal(one, isFrozen ? "SIGSTOP" : "SIGCONT");
+  };
   return {
     createDatabase: () => createDatabaseIn(folder),
     kill: async (signal = "SIGKILL") => {
@@ -70,7 +81,11 @@ export async function startPostgres({ network }: PostgresOptions = {}): Promise<
     start: async () => {
       server = await startIn(folder, network);
     },
-    [Symbol.asyncDispose]: () => endPostgresIn(folder),
+    freeze,
+    [Symbol.asyncDispose]: () => {
+      freeze(false);
+      return endPostgresIn(folder);
+    },
   };
 }
 

@@ -16,7 +16,7 @@ export async function followStored(
   const at = core.now();
   const keysOf = Map.groupBy(stored.keys, ({ providerId }) => providerId);
   const ids = new Set(stored.providers.map(({ id }) => id));
-  for (const entry of [...core.entries()]) {
+  for (const entry of core.entries()) {
     if (ids.has(entry.record.id)) continue;
     core.drop(entry);
     await entry.pool.remove();

@@ -11,6 +11,11 @@ export interface AdminAuthOptions {
   readonly environmentToken?: string | undefined;
   /** Accepted as well: the token of the command line on this machine, derived from the master key. */
   readonly operatorToken?: Secret | undefined;
+  /**
+   * Tells this gateway from others on the same database: browsers sign in at one of them, under a cookie of its own.
+   * Undefined where the database is this gateway's alone.
+   */
+  readonly gateway?: string | undefined;
   /** Makes a token when there is none. Without it and any token, nothing under /api can be called. */
   readonly makeToken: boolean;
   readonly throttle?: ThrottleLimits;
@@ -53,7 +58,10 @@ export class AdminAuth {
     const { store, environmentToken, makeToken } = options;
     const problem = environmentToken === undefined ? undefined : problemOfAdminToken(environmentToken);
     if (problem !== undefined) throw new KeywheelError("validation_failed", problem);
-    const saved = { sessions: await store.getMeta(metaSessions), cookieName: await cookieNameOf(options) };
+    const saved = {
+      sessions: await store.getMeta(ownName(metaSessions, options)),
+      cookieName: await cookieNameOf(options),
+    };
     if (environmentToken !== undefined) {
       return { auth: new AdminAuth(options, sha256(environmentToken.trim()), saved), madeToken: undefined };
     }
@@ -87,7 +95,7 @@ export class AdminAuth {
       save: (text) => {
         // One after the other, so that the last word is the latest; a sign-in does not wait for it, nor fail with it.
         lastSave = lastSave
-          .then(() => store.setMeta(metaSessions, text))
+          .then(() => store.setMeta(ownName(metaSessions, options), text))
           .catch((error: unknown) => warn?.("could not keep the signed-in browsers for a restart", error));
       },
     });
@@ -196,11 +204,12 @@ interface Saved {
  * The name of this gateway's cookie, made at its first start. Browsers do not tell the ports of a host apart: under one name,
  * two gateways on a machine would sign each other's browsers out.
  */
-async function cookieNameOf({ store, warn }: AdminAuthOptions): Promise<string> {
-  const kept = await store.getMeta(metaCookie);
+async function cookieNameOf({ store, warn, gateway }: AdminAuthOptions): Promise<string> {
+  const name = ownName(metaCookie, { gateway });
+  const kept = await store.getMeta(name);
   if (kept !== undefined) return kept;
   const made = `keywheel_session_${randomBytes(4).toString("hex")}`;
-  await store.setMeta(metaCookie, made).catch((error: unknown) => {
+  await store.setMeta(name, made).catch((error: unknown) => {
     warn?.("could not keep the name of the cookie: browsers will have to sign in again after a restart", error);
   });
   return made;
@@ -228,6 +237,10 @@ function randomToken(): string {
 /** Tells admin tokens apart and gives none away. */
 function markOf(tokenHash: Buffer | undefined): string {
   return tokenHash === undefined ? "" : sha256(tokenHash.toString("hex")).toString("hex");
+}
+
+function ownName(name: string, { gateway }: Pick<AdminAuthOptions, "gateway">): string {
+  return gateway === undefined ? name : `${name}:${gateway}`;
 }
 
 function sha256(text: string): Buffer {

@@ -1,6 +1,6 @@
 import { KeywheelError } from "@keywheel/pool";
-import pg from "pg";
-import { clientConfig } from "./postgres-client.ts";
+import type pg from "pg";
+import { clientConfig, PostgresClient } from "./postgres-client.ts";
 import { explainPostgres } from "./postgres-faults.ts";
 import { nameOfDatabase } from "./postgres-url.ts";
 
@@ -28,9 +28,7 @@ export async function examinePostgres(url: string): Promise<PostgresFinding> {
   const name = nameOfDatabase(url);
   let client: pg.Client | undefined;
   try {
-    client = new pg.Client(clientConfig(url));
-    // What breaks is heard from the statement that fails.
-    client.on("error", () => {});
+    client = new PostgresClient(clientConfig(url));
     await client.connect();
     const askedAt = Date.now();
     const { rows } = await client.query<Facts>(`

@@ -4,8 +4,6 @@ import pg from "pg";
 const connectMs = 5000;
 /** How long an answer may take, ms; a network that swallows everything says nothing. */
 const answerMs = 10_000;
-/** The same where people search through what was kept. */
-const searchMs = 30_000;
 /** How long a statement waits for another gateway's transaction, ms: one that hangs must not hold up all others. */
 const lockMs = 5000;
 /** After this a transaction whose gateway has stopped in it is ended by the database, ms. */
@@ -35,32 +33,47 @@ export function clientConfig(url: string): pg.ClientConfig {
   };
 }
 
-/**
- * A few connections, made when they are needed and anew when they broke.
- *
- * The pool has no time-out of its own: it would count the wait for a connection that another transaction has.
- */
-export function createPool(url: string, purpose: "write" | "search"): pg.Pool {
-  const [max, query_timeout] = purpose === "write" ? [1, answerMs] : [2, searchMs];
-  const Client = clientFor({ ...clientConfig(url), query_timeout });
-  const pool = new pg.Pool({ max, idleTimeoutMillis: 60_000, Client });
-  // A connection that broke while nobody used it: whoever needs one next gets a new one, or hears why there is none.
-  pool.on("error", () => {});
-  return pool;
-}
-
-function clientFor(config: pg.ClientConfig): typeof pg.Client {
-  return class extends pg.Client {
+/** A kind of connection for a pool. What texts of PostgreSQL cannot hold is written otherwise, and read back as it was. */
+export function pipeliningClient(config: pg.ClientConfig): typeof pg.Client {
+  return class extends PostgresClient {
     constructor() {
       // Rows of one batch are sent without waiting for the answer to each.
       super({ ...config, pipeline: true });
-      // Whoever uses the connection hears it from the statement that fails; without a listener the process would end.
-      this.on("error", () => {});
       const send = this.query.bind(this) as (...call: readonly unknown[]) => unknown;
       this.query = ((statement: unknown, values: unknown, callback: unknown) =>
         send(statement, Array.isArray(values) ? values.map(withoutNul) : values, callback)) as typeof this.query;
     }
   };
+}
+
+/** How long a server may take to say goodbye, ms. */
+const goodbyeMs = 1000;
+
+/** A connection that breaks, or is ended, without taking the process with it or holding it up. */
+export class PostgresClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super(config);
+    // Whoever uses the connection hears it from the statement that fails; without a listener the process would end.
+    this.on("error", () => {});
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    // A server that answers nothing does not close the connection either.
+    const timer = setTimeout(() => streamOf(this)?.destroy(), goodbyeMs);
+    this.once("end", () => clearTimeout(timer));
+    return callback === undefined ? super.end() : super.end(callback);
+  }
+}
+
+/** The socket; not among the driver's types. */
+function streamOf(client: pg.Client): Destroyable | undefined {
+  return (client as { readonly connection?: { readonly stream?: Destroyable } }).connection?.stream;
+}
+
+interface Destroyable {
+  destroy(): void;
 }
 
 const nul = "\0";

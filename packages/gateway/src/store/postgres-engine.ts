@@ -9,9 +9,9 @@ import {
   sql,
 } from "kysely";
 import type { DatabaseEngine } from "./engine.ts";
-import { createPool } from "./postgres-client.ts";
 import { explainPostgres } from "./postgres-faults.ts";
 import { listenFor } from "./postgres-listener.ts";
+import { createPool } from "./postgres-pool.ts";
 import { nameOfDatabase } from "./postgres-url.ts";
 
 /** What `NOTIFY` is sent on; each database has channels of its own. */

@@ -1,5 +1,5 @@
-import pg from "pg";
-import { clientConfig } from "./postgres-client.ts";
+import type pg from "pg";
+import { clientConfig, PostgresClient } from "./postgres-client.ts";
 
 export interface ListenOptions {
   readonly url: string;
@@ -50,7 +50,7 @@ class Listener {
     };
     try {
       // Reads the certificates that the address names, which may be gone by now.
-      client = new pg.Client(clientConfig(url));
+      client = new PostgresClient(clientConfig(url));
       this.#client = client;
       client.on("error", again);
       client.on("end", again);

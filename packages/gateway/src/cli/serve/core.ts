@@ -1,4 +1,6 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { createHash, randomBytes, randomInt } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { hostname } from "node:os";
 import { type Clock, MemoryState, Pool, type PoolEvent, Secret } from "@keywheel/pool";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
@@ -184,6 +186,7 @@ async function joinCore(
     store,
     clock,
     environmentToken: options.adminToken,
+    gateway: options.databaseUrl === undefined ? undefined : nameOfGateway(options.dataDir),
     operatorToken: new Secret(store.operatorToken),
     makeToken: options.makesAdminToken,
     learnSecrets: (values) => redactor.learn(values),
@@ -217,15 +220,29 @@ async function joinCore(
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
     close: async () => {
-      environment.close();
-      load.close();
-      await following?.close();
-      await sessions.flush();
-      await activity.kept.flush();
-      await journal.flush();
-      await store.close();
+      // Those who wait below have timers that keep no process alive, and a database that is away has no connection that does.
+      const alive = setInterval(() => {}, 60_000);
+      try {
+        environment.close();
+        load.close();
+        await following?.close();
+        await sessions.flush();
+        await activity.kept.flush();
+        await journal.flush();
+        await store.close();
+      } finally {
+        clearInterval(alive);
+      }
     },
   };
+}
+
+/** The same at each start on this machine and data directory. */
+function nameOfGateway(dataDir: string): string {
+  return createHash("sha256")
+    .update(`${hostname()} ${realpathSync(dataDir)}`)
+    .digest("hex")
+    .slice(0, 12);
 }
 
 function openEnvironment(
