@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import pg from "pg";
 
 /** How long a connection may take to be made, ms. */
@@ -40,10 +41,21 @@ export function pipeliningClient(config: pg.ClientConfig): typeof pg.Client {
       // Rows of one batch are sent without waiting for the answer to each.
       super({ ...config, pipeline: true });
       const send = this.query.bind(this) as (...call: readonly unknown[]) => unknown;
-      this.query = ((statement: unknown, values: unknown, callback: unknown) =>
-        send(statement, Array.isArray(values) ? values.map(withoutNul) : values, callback)) as typeof this.query;
+      let last: unknown;
+      this.query = ((statement: unknown, values: unknown, callback: unknown) => {
+        const isRepeated = typeof statement === "string" && statement === last;
+        last = statement;
+        if (!Array.isArray(values)) return send(statement, values, callback);
+        const sent = values.map(withoutNul);
+        return isRepeated ? send(prepared(statement, sent), callback) : send(statement, sent, callback);
+      }) as typeof this.query;
     }
   };
+}
+
+/** Read and planned once for all rows of a batch. Only for those: the server keeps it until the connection ends. */
+function prepared(text: string, values: unknown[]): pg.QueryConfig {
+  return { name: createHash("sha256").update(text).digest("base64url"), text, values };
 }
 
 /** How long a server may take to say goodbye, ms. */
