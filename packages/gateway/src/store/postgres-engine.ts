@@ -30,7 +30,7 @@ export function createPostgresEngine(url: string): DatabaseEngine {
       table.addColumn("seq", "bigint", (column) => column.generatedByDefaultAsIdentity().primaryKey()),
     // What is deleted stays in dead rows until the database's own VACUUM, and in its log and backups: docs/scaling.md.
     scrub: async () => true,
-    // It keeps checksums of its own, and its log is its own affair: damage is told by the statement that comes upon it.
+    // Its checksums and its log are its own affair: damage is told by the statement that comes upon it.
     examine: async () => {},
     examineAll: async () => {},
     foldLog: async () => {},

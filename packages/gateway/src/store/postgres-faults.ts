@@ -40,7 +40,8 @@ export function explainPostgres(error: unknown, name: string): EngineFault {
   if (code === "XX001" || code === "XX002") {
     // data_corrupted, index_corrupted
     const hint = "Put a backup in its place, or see what pg_amcheck says. It was not touched.";
-    return { kind: "damaged", message: `${name} is damaged: ${error.message}`, hint };
+    // Not `damaged`, which lasts until a look at the whole database finds nothing: that look is pg_amcheck's.
+    return unavailable(`${name} is damaged: ${error.message}`, hint);
   }
   // By class: authorization, connection, resources, operator intervention, system error, corruption.
   if (code.startsWith("28")) return unavailable(`${name} refused the sign-in: ${error.message}`, signIn);
