@@ -85,7 +85,7 @@ export const rooms: readonly Room[] = [
 
   {
     path: "testkit/src",
-    packages: [...node, "@keywheel/pool", "keywheel", "keywheel/contract", "vitest", "fast-check"],
+    packages: ["pg", ...node, "@keywheel/pool", "keywheel", "keywheel/contract", "vitest", "fast-check"],
   },
 ];
 

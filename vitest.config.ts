@@ -15,6 +15,7 @@ export default defineConfig({
         ssr: { resolve: { conditions } },
         test: {
           name: "unit",
+          globalSetup: ["test/postgres-setup.ts"],
           include: ["packages/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
           testTimeout: 15_000,
         },
@@ -25,6 +26,7 @@ export default defineConfig({
         ssr: { resolve: { conditions } },
         test: {
           name: "program",
+          globalSetup: ["test/postgres-setup.ts"],
           include: ["test/**/*.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 60_000,

@@ -3,6 +3,7 @@ import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
 import { say } from "./lib/say.mjs";
 
@@ -13,6 +14,7 @@ const total = { passed: 0, failed: 0 };
 try {
   await ensureInstalled();
   faults.push(...(await runChecks(allChecks)));
+  await ensurePostgres();
   await ensureRedis();
   add(await runTests("unit"));
   await ensureBuilt();

@@ -132,7 +132,7 @@ describe("wrong words", () => {
     [["start", "--prot", "1"], {}, "There is no flag `--prot`. Did you mean --port?"],
     [["strat"], {}, "There is no command `strat`. Did you mean start?"],
     [["start", "--redis-url", "http://x"], {}, "Expected `--redis-url` to be redis://host:6379"],
-    [["start", "--database-url", "postgres://a:hunter2@b/c"], {}, "this version serves one machine"],
+    [["start", "--database-url", "mysql://a:hunter2@b/c"], {}, "Expected `--database-url` to be postgres://"],
     [["key", "add"], {}, "The word <provider> is missing."],
     [
       ["key", "add", "openai", "sk-0123456789abcdef", "sk-fedcba9876543210"],

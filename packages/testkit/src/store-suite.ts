@@ -389,7 +389,7 @@ function describeKeys(current: Current, reopen: Reopen): void {
       expect(await sessionIdsOf(current())).toEqual(["chat-2"]);
     });
 
-    it("are added, disabled, ordered and deleted 40,000 at a time", { timeout: 30_000 }, async () => {
+    it("are added, disabled, ordered and deleted 40,000 at a time", { timeout: 120_000 }, async () => {
       await current().insertProvider(aProviderRecord());
       const keys = keysUpTo(40_000).map((key): KeyRecord => ({ ...key, secret: { kind: "reference", name: key.id } }));
       const ids = keys.map(({ id }) => id);

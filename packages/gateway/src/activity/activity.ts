@@ -13,6 +13,8 @@ export interface ActivityDeps {
   readonly clock: Pick<Clock, "now">;
   /** `lastSeq` of what the store has loaded. */
   readonly lastSeq: number;
+  /** The same of `lane`. */
+  readonly lane?: number;
   readonly labelOf: (providerId: string, keyId: string) => string;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;

@@ -15,6 +15,11 @@ export interface RequestLogOptions {
   readonly clock: Pick<Clock, "now">;
   /** The last `seq` that a former process gave; default 0. A clock that was set back must not give one again. */
   readonly lastSeq?: number;
+  /**
+   * Of processes that share the store: a number for each, so that no two give the same `seq`. Lists are of all of them then.
+   * Default 0: the store is this process's alone.
+   */
+  readonly lane?: number;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
   /** How many are shown from memory; default 1,000. */
@@ -31,6 +36,8 @@ export interface RequestPage {
 
 /** Room for 2,048 requests in a millisecond: an order that tells the instant, and fits a number until the year 2109. */
 const seqsPerMs = 2_048;
+/** Odd, so that two thousand lanes begin at places of their own, neighbours far apart. */
+const laneStride = 797;
 
 /** The least `seq` that a request which ends at this instant may have. */
 export function seqOf(at: number): number {
@@ -52,6 +59,8 @@ export class RequestLog {
   /** Not yet written, oldest first. */
   #waiting: LoggedRequest[] = [];
   #lastSeq: number;
+  /** Where this process begins in each millisecond. */
+  readonly #laneStart: number;
   #lost = 0;
 
   constructor(options: RequestLogOptions) {
@@ -59,6 +68,7 @@ export class RequestLog {
     this.#capacity = options.capacity ?? 1_000;
     this.#maxWaiting = options.maxWaiting ?? 20_000;
     this.#lastSeq = options.lastSeq ?? 0;
+    this.#laneStart = ((options.lane ?? 0) * laneStride) % seqsPerMs;
   }
 
   /** How many wait to be written. */
@@ -74,7 +84,7 @@ export class RequestLog {
   /** Takes up a request that has just ended. Runs on the request path. */
   add(record: RequestRecord): LoggedRequest {
     const endedAt = this.#options.clock.now();
-    this.#lastSeq = Math.max(this.#lastSeq + 1, seqOf(endedAt));
+    this.#lastSeq = Math.max(this.#lastSeq + 1, seqOf(endedAt) + this.#laneStart);
     const logged = { seq: this.#lastSeq, endedAt, record };
     this.#newest.push(logged);
     if (this.#newest.length >= 2 * this.#capacity) this.#newest = this.#newest.slice(-this.#capacity);
@@ -96,6 +106,7 @@ export class RequestLog {
   /** Newest first. @throws KeywheelError store_unavailable */
   async list(filter: RequestFilter): Promise<RequestPage> {
     const { limit, beforeSeq = Infinity } = filter;
+    if ((this.#options.lane ?? 0) > 0) return await this.#listOfAll(filter);
     const held = this.#held();
     const found: LoggedRequest[] = [];
     for (let at = held.length - 1; at >= 0 && found.length <= limit; at--) {
@@ -110,6 +121,19 @@ export class RequestLog {
       );
       found.push(...stored.map(fromStored));
     }
+    const requests = found.slice(0, limit);
+    return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
+  }
+
+  /** What is stored, by whomever, and what waits here to be. */
+  async #listOfAll(filter: RequestFilter): Promise<RequestPage> {
+    const { limit, beforeSeq = Infinity } = filter;
+    // First: what is written meanwhile is in both, rather than in none.
+    const waiting = this.#waiting.filter(({ seq, record }) => seq < beforeSeq && fits(record, filter));
+    const stored = await this.#options.store.listRequests({ ...filter, limit: limit + 1 });
+    const bySeq = new Map(stored.map((request) => [request.seq, fromStored(request)]));
+    for (const logged of waiting) bySeq.set(logged.seq, this.#safe(logged));
+    const found = [...bySeq.values()].sort((one, other) => other.seq - one.seq);
     const requests = found.slice(0, limit);
     return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
   }

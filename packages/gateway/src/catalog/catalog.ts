@@ -1,8 +1,9 @@
-import { type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
+import { KeywheelError, type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import type { Resolution } from "./environment.ts";
+import { followStored } from "./follow.ts";
 import { KeyBook } from "./key-book.ts";
 import { showSecret } from "./key-text.ts";
 import { orWithout } from "./or-without.ts";
@@ -57,6 +58,8 @@ export class Catalog implements CatalogView {
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
   #requiresToken = false;
+  /** Keys that were refused since the stored state is being read; undefined while it is not. */
+  #refusedSince: Set<string> | undefined;
 
   /**
    * Takes up what was stored: providers, keys, their healths, the bindings of sessions. Before the first request.
@@ -73,6 +76,7 @@ export class Catalog implements CatalogView {
 
   private constructor(deps: CatalogDeps) {
     this.#core = new CatalogCore(deps);
+    this.#core.catchUp = () => this.#catchUp();
     this.providers = new ProviderBook(this.#core);
     this.keys = new KeyBook(this.#core);
     this.tokens = new TokenBook(this.#core, deps.stored.tokens);
@@ -138,6 +142,11 @@ export class Catalog implements CatalogView {
     return true;
   }
 
+  /** Takes up what other gateways on the same database have changed. @throws KeywheelError store_unavailable */
+  catchUp(): Promise<void> {
+    return this.#core.alone(() => this.#catchUp());
+  }
+
   /** Takes up what keys did before the process was started. Before the first request. */
   restoreStats(totals: readonly KeyTotals[]): void {
     for (const { keyId, requests, successes, failures, lastUsedAt } of totals) {
@@ -153,6 +162,7 @@ export class Catalog implements CatalogView {
   }
 
   #keyDisabled({ keyId, reason: code, httpStatus, message, at }: PoolEvent & { type: "key-disabled" }): void {
+    this.#refusedSince?.add(keyId);
     const entry = this.#core.ownerOf(keyId);
     if (entry?.cell(keyId)?.record.enabled !== true) return;
     entry.change(keyId, {
@@ -204,9 +214,29 @@ export class Catalog implements CatalogView {
     return orWithout(undefined, read, { onTrouble: (error) => onUnread?.(what, error) });
   }
 
+  async #catchUp(): Promise<void> {
+    const { store, writeOutcomes } = this.#core.deps;
+    const refused = new Set<string>();
+    this.#refusedSince = refused;
+    try {
+      // What keys were refused before is in what is read then.
+      if (writeOutcomes && !(await writeOutcomes())) throw new KeywheelError("store_unavailable");
+      const stored = await store.load();
+      await followStored(this.#core, stored, (keyId) => refused.has(keyId));
+      this.tokens.follow(stored.tokens);
+    } catch (error) {
+      store.feed?.distrust();
+      throw error;
+    } finally {
+      this.#refusedSince = undefined;
+    }
+  }
+
   async #environmentChanged(): Promise<void> {
     try {
       await this.#core.alone(async () => {
+        // Which values are new is told once: the change must not be planned on what is no longer so.
+        if (await this.#core.deps.store.feed?.hasNews()) await this.#catchUp();
         for (const entry of this.#core.entries()) await this.#lookAgain(entry);
       });
     } catch (error) {

@@ -27,6 +27,8 @@ export interface CatalogDeps {
   readonly forgetOutcomes?: (keyIds: readonly string[]) => void;
   /** `--require-token` */
   readonly requireToken: boolean;
+  /** Writes down what waits to be written about keys. @returns false if that is not possible now */
+  readonly writeOutcomes?: () => Promise<boolean>;
   /** Beyond loopback, the first token makes tokens required. */
   readonly boundToLoopback: boolean;
   readonly allowPrivateMetadata: boolean;
@@ -35,6 +37,9 @@ export interface CatalogDeps {
   /** Told what could not be read at the start, and is done without. */
   readonly onUnread?: (what: string, error: unknown) => void;
 }
+
+/** How often a change is planned while other gateways change the configuration as well. */
+const mostTries = 10;
 
 /**
  * What the books of the catalog share: providers and keys in memory, and the way in which they change.
@@ -46,6 +51,8 @@ export interface CatalogDeps {
 export class CatalogCore {
   readonly deps: CatalogDeps;
   readonly newId: (prefix: IdPrefix) => string;
+  /** Takes up what other gateways have changed; to be called while nothing else runs. Set by the catalog. */
+  catchUp: () => Promise<void> = async () => {};
   readonly #mutex = new Mutex();
   readonly #context: EntryContext;
   readonly #entries = new Map<string, ProviderEntry>();
@@ -113,6 +120,16 @@ export class CatalogCore {
     this.#slugs.set(record.slug, entry);
   }
 
+  /** Of providers that are known; they may take each other's slugs. */
+  renameAll(records: readonly ProviderRecord[]): void {
+    const pairs = records.map((record) => ({ record, entry: this.entry(record.id) }));
+    for (const { entry } of pairs) this.#slugs.delete(entry.record.slug);
+    for (const { entry, record } of pairs) {
+      entry.record = record;
+      this.#slugs.set(record.slug, entry);
+    }
+  }
+
   drop(entry: ProviderEntry): void {
     this.#entries.delete(entry.record.id);
     this.#slugs.delete(entry.record.slug);
@@ -124,9 +141,22 @@ export class CatalogCore {
     else this.#owners.delete(keyId);
   }
 
-  /** Lets a change run alone. */
+  /**
+   * Lets a change run alone. One that was planned while another gateway changed the configuration is planned anew, on what
+   * that one has left: until its first write it must not have changed anything.
+   */
   alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.run(work);
+    return this.#mutex.run(async () => {
+      for (let triesLeft = mostTries; ;) {
+        try {
+          return await work();
+        } catch (error) {
+          triesLeft -= 1;
+          if (triesLeft === 0 || this.deps.store.feed?.isOutdated(error) !== true) throw error;
+          await this.catchUp();
+        }
+      }
+    });
   }
 
   /** @throws KeywheelError store_unavailable for anything that is not the caller's fault */
@@ -141,6 +171,7 @@ export class CatalogCore {
 
   /** Hands the keys and settings of a provider to its pool. */
   async configure(entry: ProviderEntry): Promise<void> {
+    entry.isConfigured = true;
     this.deps.learnSecrets?.(entry.secrets());
     await entry.pool.configure(entry.keyEntries(), policyOf(entry.settings));
   }

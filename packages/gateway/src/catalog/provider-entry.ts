@@ -47,6 +47,8 @@ export interface EntryContext {
 /** One provider in memory: its record, its keys and its pool. Changed by the catalog alone. */
 export class ProviderEntry implements ProviderRuntime {
   readonly pool: Pool;
+  /** Whether the pool was told of it. */
+  isConfigured = false;
   readonly #context: EntryContext;
   readonly #cells = new Map<string, KeyCell>();
   /** Who holds a value or a reference. */

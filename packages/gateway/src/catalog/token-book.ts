@@ -106,9 +106,7 @@ export class TokenBook {
       const record = this.#byId.get(tokenId);
       if (!record) throw new KeywheelError("not_found", "There is no such token");
       await core.write((store) => store.deleteToken(tokenId));
-      this.#byId.delete(tokenId);
-      this.#byHash.delete(record.hash);
-      this.#used.delete(tokenId);
+      this.#letGo(record);
       core.tell({ type: "token-deleted", tokenId, at: core.now() });
     });
   }
@@ -119,6 +117,31 @@ export class TokenBook {
     if (used.length === 0) return;
     await this.#core.deps.store.touchTokens(used);
     for (const { id, at } of used) if (this.#used.get(id) === at) this.#used.delete(id);
+  }
+
+  /** Makes the tokens in memory those that are stored, after another gateway has changed them. */
+  follow(records: readonly TokenRecord[]): void {
+    const core = this.#core;
+    const at = core.now();
+    const stored = new Set(records.map(({ id }) => id));
+    for (const record of this.list()) {
+      if (stored.has(record.id)) continue;
+      this.#letGo(record);
+      core.tell({ type: "token-deleted", tokenId: record.id, at });
+    }
+    for (const record of records) {
+      const held = this.#byId.get(record.id);
+      const lastUsedAt = latest(held?.lastUsedAt ?? null, record.lastUsedAt);
+      this.#hold({ ...record, lastUsedAt });
+      if (held === undefined) core.tell({ type: "token-created", tokenId: record.id, at });
+      else if (termsText(held) !== termsText(record)) core.tell({ type: "token-changed", tokenId: record.id, at });
+    }
+  }
+
+  #letGo(record: TokenRecord): void {
+    this.#byId.delete(record.id);
+    this.#byHash.delete(record.hash);
+    this.#used.delete(record.id);
   }
 
   #hold(record: TokenRecord): void {
@@ -166,6 +189,15 @@ const unlimited = { providerIds: null, expiresAt: null, maxRequestsPerMinute: nu
 
 function orBefore<T>(wished: T | undefined, before: T): T {
   return wished === undefined ? before : wished;
+}
+
+function termsText({ name, providerIds, expiresAt, maxRequestsPerMinute, maxConcurrent }: TokenTerms): string {
+  return JSON.stringify([name, providerIds, expiresAt, maxRequestsPerMinute, maxConcurrent]);
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.max(one, other);
 }
 
 function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {

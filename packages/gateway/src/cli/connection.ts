@@ -3,7 +3,7 @@ import { startSettings } from "./start-options.ts";
 import { address } from "./values.ts";
 import { defaultDataDir } from "./data-dir.ts";
 
-const { dataDir, adminToken, masterKey, envFile, allowPrivateMetadata } = startSettings;
+const { dataDir, databaseUrl, adminToken, masterKey, envFile, allowPrivateMetadata } = startSettings;
 
 const connectionSettings = {
   url: {
@@ -14,6 +14,7 @@ const connectionSettings = {
     fallback: undefined,
   },
   dataDir,
+  databaseUrl,
   adminToken,
   masterKey,
   envFile,
@@ -24,6 +25,8 @@ const connectionSettings = {
 export interface Connection {
   readonly url: string | undefined;
   readonly dataDir: string;
+  /** Undefined for the embedded database. */
+  readonly databaseUrl: string | undefined;
   readonly adminToken: string | undefined;
   readonly masterKey: string | undefined;
   readonly envFile: string | undefined;

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { MigrationFlags } from "./commands/migrate.ts";
 import type { RotationFlags } from "./commands/rotate-master-key.ts";
 import type { ExportFlags, ImportFlags } from "./commands/transfer.ts";
 import { type Actions, example, managing, onDataDir } from "./program-parts.ts";
@@ -9,6 +10,29 @@ export function addDataCommands(program: Command, actions: Actions): void {
   addBackup(program, actions);
   addTransfer(program, actions);
   addRotation(program, actions);
+  addMigration(program, actions);
+}
+
+function addMigration(program: Command, actions: Actions): void {
+  const migration = onDataDir(
+    program
+      .command("migrate")
+      .description("copy everything from the embedded database to PostgreSQL, while no gateway runs"),
+  )
+    .option("--to <url>", "an empty database, postgres://… (KEYWHEEL_DATABASE_URL)")
+    .action((flags: Flags & MigrationFlags) =>
+      actions.onDataDir(flags, async (place) => (await import("./commands/migrate.ts")).migrateStore(place, flags)),
+    );
+  migration.addHelpText(
+    "after",
+    `
+All of it is copied, or nothing; every row is compared before it counts. It may be cut off and said again. The embedded
+database stays as it is, and the master key the same.`,
+  );
+  example(migration, [
+    ["keywheel migrate --to postgres://keywheel@db.internal/keywheel", "the password from PGPASSWORD"],
+    ["KEYWHEEL_DATABASE_URL=postgres://… keywheel migrate", "an address that holds it is not seen by others"],
+  ]);
 }
 
 function addBackup(program: Command, actions: Actions): void {

@@ -28,12 +28,21 @@ export function managing(command: Command): Command {
     .addOption(
       new Option("--url <address>", `address of the gateway (${variableOf({ name: "url" })})`).helpGroup("Connection:"),
     )
-    .addOption(dataDirOption().helpGroup("Connection:"));
+    .addOption(dataDirOption().helpGroup("Connection:"))
+    .addOption(databaseOption().helpGroup("Connection:"));
 }
 
 /** A command that works on the files of a data directory. */
 export function onDataDir(command: Command): Command {
-  return command.addOption(new Option("--json", "print what was done as JSON")).addOption(dataDirOption());
+  return command
+    .addOption(new Option("--json", "print what was done as JSON"))
+    .addOption(dataDirOption())
+    .addOption(databaseOption());
+}
+
+function databaseOption(): Option {
+  const variable = variableOf({ name: "database-url" });
+  return new Option("--database-url <url>", `database of the gateway, if it is PostgreSQL (${variable})`);
 }
 
 function dataDirOption(): Option {

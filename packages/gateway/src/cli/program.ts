@@ -70,8 +70,8 @@ function addDoctor(program: Command, actions: Actions): void {
     .command("doctor")
     .description("check everything that a gateway needs, whether it runs or not")
     .option("--json", "as JSON");
-  const { host, port, dataDir, envFile, requireToken, allowPrivateMetadata } = startSettings;
-  addSettings(doctor, [host, port, dataDir, envFile, requireToken, allowPrivateMetadata]);
+  const { host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata } = startSettings;
+  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata]);
   doctor.action((flags: Flags) => actions.doctor(flags));
   example(doctor, [
     ["keywheel doctor", "exits with 1 if anything fails"],

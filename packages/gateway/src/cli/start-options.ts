@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { logFormats, logLevels } from "../telemetry/log.ts";
 import { type RedisAddress, readRedisUrl, redisUrlForms } from "../state/redis-url.ts";
+import { isPostgresUrl } from "../store/postgres-url.ts";
 import { defaultDataDir } from "./data-dir.ts";
 import { wrongWords } from "./exit.ts";
 import { type Environment, type Flags, readSettings, type ValuesOf } from "./settings.ts";
@@ -45,8 +46,8 @@ export const startSettings = {
   databaseUrl: {
     name: "database-url",
     argument: "<url>",
-    description: "`sqlite`, the embedded database in the data directory",
-    parse: embeddedDatabase,
+    description: "postgres://…, a database that several gateways may share; `sqlite`: the embedded one (default)",
+    parse: database,
     fallback: undefined,
     secret: true,
   },
@@ -169,11 +170,12 @@ export function readStartOptions(flags: Flags, environment: Environment): StartO
   return { ...values, dataDir: values.dataDir ?? defaultDataDir(environment) };
 }
 
-function embeddedDatabase(text: string): string {
-  if (/^sqlite:?$/i.test(text.trim())) return "sqlite";
-  throw new Unfit(
-    "absent or `sqlite`: this version serves one machine from the embedded database in its data directory",
-  );
+/** @returns undefined for the embedded one */
+function database(text: string): string | undefined {
+  const address = text.trim();
+  if (/^sqlite:?$/i.test(address)) return undefined;
+  if (isPostgresUrl(address)) return address;
+  throw new Unfit("postgres://user:password@host:port/database, or `sqlite` for the embedded database");
 }
 
 function redisUrl(text: string): RedisAddress {

@@ -12,6 +12,10 @@ function aStore(meta: Map<string, string> = new Map()) {
     getMeta: async (name: string) => meta.get(name),
     setMeta: async (name: string, value: string | undefined) =>
       void (value === undefined ? meta.delete(name) : meta.set(name, value)),
+    setMetaOnce: async (name: string, value: string) => {
+      if (!meta.has(name)) meta.set(name, value);
+      return meta.get(name) ?? value;
+    },
   };
 }
 
@@ -32,6 +36,46 @@ function check(auth: AdminAuth, text: string, peer = "10.0.0.1"): string {
 }
 
 describe("the admin token", () => {
+  it("of a gateway that was first on the same database is taken for its own", async () => {
+    const { store } = await open();
+    const first = store.meta.get("admin_token_sha256");
+
+    // Between its look and its writing, the other one has made one.
+    const late = await open({ store: { ...store, getMeta: async () => undefined } });
+
+    expect(late.madeToken).toBeUndefined();
+    expect(store.meta.get("admin_token_sha256")).toBe(first);
+  });
+
+  it("is one for gateways on the same database, the cookies and who is signed in are each one's own", async () => {
+    const { auth, store, clock } = await open({ gateway: "one" });
+    const { auth: other } = await open({ store, clock, gateway: "other" });
+    const cookie = auth.browsers.create();
+    other.browsers.create();
+    await new Promise(setImmediate);
+
+    const { auth: restarted } = await open({ store, clock, gateway: "one" });
+
+    expect(other.browsers.cookieName).not.toBe(auth.browsers.cookieName);
+    expect([other.browsers.isValid(cookie), restarted.browsers.isValid(cookie)]).toEqual([false, true]);
+    expect(restarted.browsers.cookieName).toBe(auth.browsers.cookieName);
+  });
+
+  it("that another gateway makes anew takes the place of the old one here as well", async () => {
+    const { auth, madeToken, store } = await open();
+    const { auth: other } = await open({ store });
+    const cookie = other.browsers.create();
+
+    const rotated = await auth.rotate();
+    await other.catchUp();
+
+    expect([check(other, rotated.reveal()), check(other, madeToken?.reveal() ?? "")]).toEqual([
+      "right",
+      "unauthorized",
+    ]);
+    expect(other.browsers.isValid(cookie)).toBe(false);
+  });
+
   it("is made at the first start, shown once, and stored as a hash", async () => {
     const first = await open();
     const text = first.madeToken?.reveal() ?? "";

@@ -5,12 +5,17 @@ import { BrowserSessions } from "./browser-sessions.ts";
 import { Throttle, type ThrottleLimits } from "./throttle.ts";
 
 export interface AdminAuthOptions {
-  readonly store: Pick<Store, "getMeta" | "setMeta">;
+  readonly store: Pick<Store, "getMeta" | "setMeta" | "setMetaOnce">;
   readonly clock: Clock;
   /** `KEYWHEEL_ADMIN_TOKEN`. While it is set it is the admin token; one that was made before counts for nothing. */
   readonly environmentToken?: string | undefined;
   /** Accepted as well: the token of the command line on this machine, derived from the master key. */
   readonly operatorToken?: Secret | undefined;
+  /**
+   * Tells this gateway from others on the same database: browsers sign in at one of them, under a cookie of its own.
+   * Undefined where the database is this gateway's alone.
+   */
+  readonly gateway?: string | undefined;
   /** Makes a token when there is none. Without it and any token, nothing under /api can be called. */
   readonly makeToken: boolean;
   readonly throttle?: ThrottleLimits;
@@ -53,7 +58,10 @@ export class AdminAuth {
     const { store, environmentToken, makeToken } = options;
     const problem = environmentToken === undefined ? undefined : problemOfAdminToken(environmentToken);
     if (problem !== undefined) throw new KeywheelError("validation_failed", problem);
-    const saved = { sessions: await store.getMeta(metaSessions), cookieName: await cookieNameOf(options) };
+    const saved = {
+      sessions: await store.getMeta(ownName(metaSessions, options)),
+      cookieName: await cookieNameOf(options),
+    };
     if (environmentToken !== undefined) {
       return { auth: new AdminAuth(options, sha256(environmentToken.trim()), saved), madeToken: undefined };
     }
@@ -62,7 +70,10 @@ export class AdminAuth {
       return { auth: new AdminAuth(options, Buffer.from(stored, "hex"), saved), madeToken: undefined };
     if (!makeToken) return { auth: new AdminAuth(options, undefined, saved), madeToken: undefined };
     const text = randomToken();
-    await store.setMeta(metaToken, sha256(text).toString("hex"));
+    const hash = sha256(text).toString("hex");
+    const kept = await store.setMetaOnce(metaToken, hash);
+    // Another gateway on the same database was first, and has shown its own.
+    if (kept !== hash) return { auth: new AdminAuth(options, Buffer.from(kept, "hex"), saved), madeToken: undefined };
     return { auth: new AdminAuth(options, sha256(text), saved), madeToken: new Secret(text) };
   }
 
@@ -84,7 +95,7 @@ export class AdminAuth {
       save: (text) => {
         // One after the other, so that the last word is the latest; a sign-in does not wait for it, nor fail with it.
         lastSave = lastSave
-          .then(() => store.setMeta(metaSessions, text))
+          .then(() => store.setMeta(ownName(metaSessions, options), text))
           .catch((error: unknown) => warn?.("could not keep the signed-in browsers for a restart", error));
       },
     });
@@ -112,11 +123,24 @@ export class AdminAuth {
     const token = new Secret(text);
     this.#learnSecrets?.([token]);
     const hash = sha256(text);
-    await this.#store.setMeta(metaToken, hash.toString("hex"));
+    await this.#store.setMeta(metaToken, hash.toString("hex"), { tells: true });
+    this.#replaceToken(hash);
+    return token;
+  }
+
+  /** Takes up a token that another gateway on the same database has made. @throws KeywheelError store_unavailable */
+  async catchUp(): Promise<void> {
+    if (this.#isFixed) return;
+    const stored = await this.#store.getMeta(metaToken);
+    if (stored !== undefined && stored !== this.#tokenHash?.toString("hex")) {
+      this.#replaceToken(Buffer.from(stored, "hex"));
+    }
+  }
+
+  #replaceToken(hash: Buffer): void {
     this.#tokenHash = hash;
     this.#codes.clear();
     this.browsers.endAll(markOf(hash));
-    return token;
   }
 
   /**
@@ -180,11 +204,12 @@ interface Saved {
  * The name of this gateway's cookie, made at its first start. Browsers do not tell the ports of a host apart: under one name,
  * two gateways on a machine would sign each other's browsers out.
  */
-async function cookieNameOf({ store, warn }: AdminAuthOptions): Promise<string> {
-  const kept = await store.getMeta(metaCookie);
+async function cookieNameOf({ store, warn, gateway }: AdminAuthOptions): Promise<string> {
+  const name = ownName(metaCookie, { gateway });
+  const kept = await store.getMeta(name);
   if (kept !== undefined) return kept;
   const made = `keywheel_session_${randomBytes(4).toString("hex")}`;
-  await store.setMeta(metaCookie, made).catch((error: unknown) => {
+  await store.setMeta(name, made).catch((error: unknown) => {
     warn?.("could not keep the name of the cookie: browsers will have to sign in again after a restart", error);
   });
   return made;
@@ -212,6 +237,10 @@ function randomToken(): string {
 /** Tells admin tokens apart and gives none away. */
 function markOf(tokenHash: Buffer | undefined): string {
   return tokenHash === undefined ? "" : sha256(tokenHash.toString("hex")).toString("hex");
+}
+
+function ownName(name: string, { gateway }: Pick<AdminAuthOptions, "gateway">): string {
+  return gateway === undefined ? name : `${name}:${gateway}`;
 }
 
 function sha256(text: string): Buffer {

@@ -1,4 +1,4 @@
-import type { CreateTableBuilder, Dialect, Kysely } from "kysely";
+import type { CreateTableBuilder, Dialect, Kysely, Transaction } from "kysely";
 import type { Database } from "./schema.ts";
 
 /** What a database made of a statement that failed, told apart as far as the store's callers must. */
@@ -7,8 +7,16 @@ export type EngineFault =
   | { readonly kind: "taken"; readonly columns: readonly string[] }
   /** The row that this one belongs to is gone. */
   | { readonly kind: "orphan" }
+  /** Another transaction was in the way, and this one was given up: it may be run again. */
+  | { readonly kind: "crossed" }
   /** Nothing can be written or read at the moment. */
-  | { readonly kind: "unavailable"; readonly message: string; readonly hint: string }
+  | {
+      readonly kind: "unavailable";
+      readonly message: string;
+      readonly hint: string;
+      /** Waiting may help: it is not there, as against refusing us. */
+      readonly mayPass?: boolean;
+    }
   /** What is stored cannot be read, or not all of it; nothing but a backup brings that back. */
   | { readonly kind: "damaged"; readonly message: string; readonly hint: string }
   /** A mistake of ours. */
@@ -50,4 +58,20 @@ export interface DatabaseEngine {
    */
   foldLog(db: Kysely<Database>): Promise<void>;
   explain(error: unknown): EngineFault;
+  /** What several gateways on one database need; undefined where this process has the database alone. */
+  readonly shared?: SharedDatabase;
+}
+
+/** How gateways that share a database keep out of each other's way, and hear of each other. */
+export interface SharedDatabase {
+  /** Holds up other gateways that are about to change the tables, until the end of the transaction. */
+  lockTables(trx: Transaction<Database>): Promise<void>;
+  /** Tells all gateways, once the transaction is durable, that the configuration has changed. */
+  announce(trx: Transaction<Database>): Promise<void>;
+  /**
+   * Listens for what others announce, over a connection of its own that is made anew when it breaks.
+   *
+   * @param onNews also called when it has begun to listen: what was announced before was missed
+   */
+  listen(onNews: () => void): { close(): Promise<void> };
 }

@@ -2,6 +2,7 @@ import type { Pin, RestoredBinding, TouchedSession } from "@keywheel/pool";
 import { isKeywheelError, KeywheelError } from "@keywheel/pool";
 import { Kysely, type Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
+import { ConfigurationVersion } from "./configuration-version.ts";
 import type { DatabaseEngine } from "./engine.ts";
 import * as keys from "./key-rows.ts";
 import { migrate } from "./migrations.ts";
@@ -44,6 +45,8 @@ const damagedLookMs = 60_000;
 const foldEveryMs = 30_000;
 /** From a deletion until its value is out of the files: within this, or a little more while others read. */
 const scrubDelayMs = 500;
+/** How often a transaction is tried that others come in between of. */
+const mostTries = 5;
 
 /** The store over any database that kysely speaks to; what differs between them is in the engine. */
 export class KyselyStore implements port.OpenedStore {
@@ -67,6 +70,9 @@ export class KyselyStore implements port.OpenedStore {
   #hasNews = false;
   readonly #onDamage: KyselyStoreOptions["onDamage"];
   readonly #scrubber: Scrubber;
+  /** Undefined where nobody else changes the database. */
+  readonly #version: ConfigurationVersion | undefined;
+  readonly feed: port.ChangeFeed | undefined;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -81,6 +87,18 @@ export class KyselyStore implements port.OpenedStore {
     this.#probeEveryMs = probeEveryMs;
     this.#writer = new Kysely({ dialect: engine.writer });
     this.#reader = new Kysely({ dialect: engine.reader });
+    const { shared } = engine;
+    if (shared !== undefined) {
+      const version = new ConfigurationVersion(shared);
+      this.#version = version;
+      this.feed = {
+        isOutdated: (error) => version.isOutdated(error),
+        // A write, so that a database that is away is noticed where nothing else is written.
+        hasNews: () => this.#write((trx) => version.hasMoved(trx)),
+        distrust: () => version.forget(),
+        listen: (onNews) => shared.listen(onNews),
+      };
+    }
     this.#scrubber = new Scrubber({
       scrub: () => engine.scrub(this.#writer),
       write: (work) => this.#writer.transaction().execute(work),
@@ -94,13 +112,16 @@ export class KyselyStore implements port.OpenedStore {
     const store = new KyselyStore(options);
     try {
       store.#masterKeyMatches = await store.#write(async (trx) => {
+        await options.engine.shared?.lockTables(trx);
         // First, while nothing is written: what is damaged stays as it was found.
         await options.engine.examine(trx, neededTables);
         await migrate(trx, options.engine, { now: options.now() });
         // SQLite opens a file that it may only read without a word: a write tells at the start, not at the first refusal.
         await setMeta(trx, "last_opened_at", String(options.now()));
+        (await store.#version?.hold(trx))?.();
         await store.#scrubber.restore(trx);
-        return await options.secrets.checkCanary(trx);
+        // Of a shared database, a gateway with another key must not take possession by being started.
+        return await options.secrets.checkCanary(trx, { claims: store.#version === undefined });
       });
       store.#lookIn(firstLookMs);
       store.#folding = setInterval(() => void store.#foldLog(), foldEveryMs).unref();
@@ -139,24 +160,27 @@ export class KyselyStore implements port.OpenedStore {
   }
 
   load(): Promise<port.StoredState> {
-    return this.#write(async (trx) => ({
-      providers: await providers.readProviders(trx, this.#secrets),
-      keys: await keys.readKeys(trx, this.#secrets),
-      tokens: await tokens.readTokens(trx),
-      health: await outcomes.readHealths(trx),
-    }));
+    return this.#versioned(
+      async (trx) => ({
+        providers: await providers.readProviders(trx, this.#secrets),
+        keys: await keys.readKeys(trx, this.#secrets),
+        tokens: await tokens.readTokens(trx),
+        health: await outcomes.readHealths(trx),
+      }),
+      (version, trx) => version.hold(trx),
+    );
   }
 
   async insertProvider(provider: port.ProviderRecord): Promise<void> {
     await this.#refuseUnsealable([provider.apiKey]);
-    await this.#write((trx) => providers.insertProvider(trx, this.#secrets, provider));
+    await this.#change((trx) => providers.insertProvider(trx, this.#secrets, provider));
   }
 
   async updateProvider(id: string, patch: port.ProviderPatch): Promise<void> {
     await this.#refuseUnsealable([patch.apiKey]);
     const update = (trx: Transaction<Database>): Promise<void> =>
       providers.updateProvider(trx, this.#secrets, { id, patch });
-    await (patch.apiKey === undefined ? this.#write(update) : this.#forget(update));
+    await (patch.apiKey === undefined ? this.#change(update) : this.#forget(update));
   }
 
   async deleteProvider(id: string): Promise<void> {
@@ -166,7 +190,7 @@ export class KyselyStore implements port.OpenedStore {
 
   async insertKeys(records: readonly port.KeyRecord[]): Promise<void> {
     await this.#refuseUnsealable(records.map(({ secret }) => secret));
-    await this.#write((trx) => keys.insertKeys(trx, this.#secrets, records));
+    await this.#change((trx) => keys.insertKeys(trx, this.#secrets, records));
   }
 
   async insertProvidersAndKeys(
@@ -174,7 +198,7 @@ export class KyselyStore implements port.OpenedStore {
     records: readonly port.KeyRecord[],
   ): Promise<void> {
     await this.#refuseUnsealable([...added.map(({ apiKey }) => apiKey), ...records.map(({ secret }) => secret)]);
-    await this.#write(async (trx) => {
+    await this.#change(async (trx) => {
       for (const provider of added) await providers.insertProvider(trx, this.#secrets, provider);
       await keys.insertKeys(trx, this.#secrets, records);
     });
@@ -183,7 +207,7 @@ export class KyselyStore implements port.OpenedStore {
   async updateKeys(patches: readonly keys.IdentifiedPatch[]): Promise<void> {
     await this.#refuseUnsealable(patches.map(({ patch }) => patch.secret));
     const update = (trx: Transaction<Database>): Promise<void> => keys.updateKeys(trx, this.#secrets, patches);
-    await (patches.every(({ patch }) => patch.secret === undefined) ? this.#write(update) : this.#forget(update));
+    await (patches.every(({ patch }) => patch.secret === undefined) ? this.#change(update) : this.#forget(update));
   }
 
   async deleteKeys(ids: readonly string[]): Promise<void> {
@@ -196,7 +220,14 @@ export class KyselyStore implements port.OpenedStore {
   }
 
   saveOutcomes(records: readonly port.KeyOutcome[]): Promise<readonly boolean[]> {
-    return this.#write((trx) => outcomes.saveOutcomes(trx, records));
+    if (records.every(({ kind }) => kind === "health")) {
+      return this.#write((trx) => outcomes.saveOutcomes(trx, records));
+    }
+    // A refusal counts whatever others have changed meanwhile, and they have to hear of it.
+    return this.#versioned(
+      (trx) => outcomes.saveOutcomes(trx, records),
+      (version, trx) => version.push(trx),
+    );
   }
 
   clearHealth(keyIds: readonly string[]): Promise<void> {
@@ -204,15 +235,15 @@ export class KyselyStore implements port.OpenedStore {
   }
 
   insertToken(token: port.TokenRecord): Promise<void> {
-    return this.#write((trx) => tokens.insertToken(trx, token));
+    return this.#change((trx) => tokens.insertToken(trx, token));
   }
 
   updateToken(id: string, terms: port.TokenTerms): Promise<void> {
-    return this.#write((trx) => tokens.updateToken(trx, id, terms));
+    return this.#change((trx) => tokens.updateToken(trx, id, terms));
   }
 
   deleteToken(id: string): Promise<void> {
-    return this.#write((trx) => tokens.deleteToken(trx, id));
+    return this.#change((trx) => tokens.deleteToken(trx, id));
   }
 
   touchTokens(used: readonly { readonly id: string; readonly at: number }[]): Promise<void> {
@@ -304,6 +335,7 @@ export class KyselyStore implements port.OpenedStore {
   loadActivity(): Promise<port.StoredActivity> {
     return this.#write(async (trx) => ({
       lastSeq: await requests.readLastSeq(trx),
+      lane: this.#version === undefined ? 0 : await takeLane(trx),
       totals: await usage.readKeyTotals(trx),
     }));
   }
@@ -327,8 +359,18 @@ export class KyselyStore implements port.OpenedStore {
     });
   }
 
-  setMeta(name: string, value: string | undefined): Promise<void> {
-    return this.#write((trx) => setMeta(trx, name, value));
+  setMeta(name: string, value: string | undefined, options?: { readonly tells: boolean }): Promise<void> {
+    const work = (trx: Transaction<Database>): Promise<void> => setMeta(trx, name, value);
+    return options?.tells === true ? this.#versioned(work, (version, trx) => version.push(trx)) : this.#write(work);
+  }
+
+  setMetaOnce(name: string, value: string): Promise<string> {
+    return this.#write(async (trx) => {
+      const query = trx.insertInto("meta").values({ name, value });
+      await query.onConflict((conflict) => conflict.column("name").doNothing()).execute();
+      const row = await trx.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirstOrThrow();
+      return row.value;
+    });
   }
 
   close(): Promise<void> {
@@ -373,20 +415,53 @@ export class KyselyStore implements port.OpenedStore {
 
   /** Where something is to be sealed and the key is wrong: it may have become right, once nothing is sealed any more. */
   async #refuseUnsealable(values: readonly (port.KeySecret | null | undefined)[]): Promise<void> {
-    if (this.#masterKeyMatches || values.every((value) => value?.kind !== "literal")) return;
-    this.#masterKeyMatches = await this.#write((trx) => this.#secrets.checkCanary(trx));
+    if (values.every((value) => value?.kind !== "literal")) return;
+    // In a shared database another gateway's key may have become the right one.
+    if (this.#masterKeyMatches && this.#version === undefined) return;
+    this.#masterKeyMatches = await this.#write((trx) => this.#secrets.checkCanary(trx, { claims: true }));
     if (!this.#masterKeyMatches) throw wrongMasterKey();
   }
 
+  /** A change of the configuration, planned on what was loaded last. */
+  #change<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    return this.#versioned(work, (version, trx) => version.claim(trx));
+  }
+
+  /** With its place in the count of changes, where there is one. That place is taken first: others wait from there on. */
+  async #versioned<T>(
+    work: (trx: Transaction<Database>) => Promise<T>,
+    take: (version: ConfigurationVersion, trx: Transaction<Database>) => Promise<() => void>,
+  ): Promise<T> {
+    const version = this.#version;
+    if (version === undefined) return await this.#write(work);
+    const { result, settle } = await this.#write(async (trx) => {
+      const settle = await take(version, trx);
+      return { result: await work(trx), settle };
+    });
+    settle();
+    return result;
+  }
+
   async #write<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
-    try {
-      const result = await this.#run(() => this.#writer.transaction().execute((trx) => this.#prove(trx, work)));
-      this.#trouble = undefined;
-      this.#hasNews = true;
-      return result;
-    } catch (error) {
-      throw this.#note(this.#told(error));
+    for (let triesLeft = mostTries; ;) {
+      try {
+        const result = await this.#run(() => this.#writer.transaction().execute((trx) => this.#prove(trx, work)));
+        this.#trouble = undefined;
+        this.#hasNews = true;
+        return result;
+      } catch (error) {
+        triesLeft -= 1;
+        if (triesLeft > 0 && this.#mayWorkNow(error)) continue;
+        throw this.#note(this.#told(error));
+      }
     }
+  }
+
+  /** What stood in the way was another gateway's transaction: the next look finds things as that one has left them. */
+  #mayWorkNow(error: unknown): boolean {
+    if (this.#version === undefined) return false;
+    const { kind } = this.#engine.explain(error);
+    return kind === "crossed" || kind === "orphan";
   }
 
   /** After a failure, a transaction that happens to change nothing does not prove that the database can be written. */
@@ -398,7 +473,7 @@ export class KyselyStore implements port.OpenedStore {
 
   /** Writes what deletes or replaces sealed values: nothing of them stays in the files. */
   #forget<T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
-    return this.#scrubber.writeThenScrub(work, (inTransaction) => this.#write(inTransaction));
+    return this.#scrubber.writeThenScrub(work, (inTransaction) => this.#change(inTransaction));
   }
 
   async #read<T>(db: Kysely<Database>, work: (db: Kysely<Database>) => Promise<T>): Promise<T> {
@@ -479,6 +554,14 @@ export class KyselyStore implements port.OpenedStore {
       // `#note` has kept the reason and set the next try.
     }
   }
+}
+
+/** Counts the processes that have begun on this database. */
+async function takeLane(trx: Transaction<Database>): Promise<number> {
+  const row = await trx.selectFrom("meta").select("value").where("name", "=", "lanes").executeTakeFirst();
+  const lane = Number(row?.value ?? 0) + 1;
+  await setMeta(trx, "lanes", String(lane));
+  return lane;
 }
 
 async function setMeta(trx: Transaction<Database>, name: string, value: string | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
 import { toDisabledColumns } from "./key-rows.ts";
 import { fromReasonValues, toInstant, toReasonValues } from "./reason-columns.ts";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, HealthTable } from "./schema.ts";
 import type { KeyOutcome } from "./store.ts";
 
@@ -72,7 +72,7 @@ async function disable(
 
 /** A cooldown of the key as a whole ends the bindings that were there when it began. */
 async function endBindings(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {
-  const rows = records
+  const rows = inLockOrder(records, ["keyId"])
     .filter(({ model, health }) => model === "" && health.cooledAt > 0)
     .map(({ keyId, health }) => [toInstant(health.cooledAt), keyId]);
   const query = trx.updateTable("keys").set({ bindings_ended_at: 0 }).where("id", "=", "").compile();
@@ -80,7 +80,7 @@ async function endBindings(trx: Transaction<Database>, records: readonly HealthR
 }
 
 async function saveHealths(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {
-  const rows = records.map(toRow);
+  const rows = inLockOrder(records.map(toRow), ["key_id", "model"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx

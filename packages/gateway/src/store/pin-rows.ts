@@ -1,7 +1,7 @@
 import type { Pin } from "@keywheel/pool";
 import type { Kysely, Transaction } from "kysely";
 import { readVersions } from "./outcome-rows.ts";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, PinTable } from "./schema.ts";
 
 type Row = { readonly [Column in keyof PinTable]: PinTable[Column] };
@@ -9,7 +9,8 @@ type Row = { readonly [Column in keyof PinTable]: PinTable[Column] };
 /** A later pin of the same fingerprint takes its place. */
 export async function savePins(trx: Transaction<Database>, pins: readonly Pin[]): Promise<void> {
   const living = await readVersions(trx, [...new Set(pins.map(({ keyId }) => keyId))]);
-  const rows = pins.filter(({ keyId }) => living.has(keyId)).map(toRow);
+  const kept = pins.filter(({ keyId }) => living.has(keyId)).map(toRow);
+  const rows = inLockOrder(kept, ["provider_id", "kind", "fingerprint_high", "fingerprint_low"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx

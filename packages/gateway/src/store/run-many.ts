@@ -12,7 +12,8 @@ const batchSize = 1000;
 /**
  * Runs a statement once for each row of parameters: no limit of variables, compiled once.
  *
- * A connection that is no `BatchingConnection` runs them one after another. Inside a transaction they are part of it.
+ * A connection that is no `BatchingConnection` is sent them one behind the other, and has to take them without waiting for
+ * the answers in between (`pipeline` of node-postgres). Inside a transaction they are part of it.
  *
  * @param query compiled with any parameters; each row replaces them, in the order of the compiled ones
  * @returns how many rows were changed in all
@@ -30,12 +31,27 @@ export async function runMany<DB>(
         changed += await connection.executeBatch(query.sql, batch);
         continue;
       }
-      for (const parameters of batch) {
-        const { numAffectedRows } = await connection.executeQuery({ ...query, parameters });
-        changed += Number(numAffectedRows ?? 0);
+      const answers = await Promise.allSettled(
+        batch.map((parameters) => connection.executeQuery({ ...query, parameters })),
+      );
+      for (const answer of answers) {
+        // The first failure is the reason; those behind it only say that the transaction has failed.
+        if (answer.status === "rejected") throw answer.reason;
+        changed += Number(answer.value.numAffectedRows ?? 0);
       }
     }
     return changed;
+  });
+}
+
+/**
+ * Rows in the order of some columns, those of one kind all over the program in the same: transactions of several gateways
+ * that lock the same rows in one order never wait for each other in a circle.
+ */
+export function inLockOrder<Row extends object>(rows: readonly Row[], columns: readonly (keyof Row)[]): Row[] {
+  return [...rows].sort((one, other) => {
+    const differing = columns.find((column) => one[column] !== other[column]);
+    return differing === undefined ? 0 : one[differing] < other[differing] ? -1 : 1;
   });
 }
 

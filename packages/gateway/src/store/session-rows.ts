@@ -10,7 +10,7 @@ import {
 } from "kysely";
 import { readVersions } from "./outcome-rows.ts";
 import { toInstant } from "./reason-columns.ts";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, SessionTable } from "./schema.ts";
 import type { EndedSession } from "./store.ts";
 
@@ -23,9 +23,10 @@ export async function saveSessions(trx: Transaction<Database>, touched: readonly
 
 async function upsert(
   trx: Transaction<Database>,
-  rows: readonly Insertable<SessionTable>[],
+  touched: readonly Insertable<SessionTable>[],
   binding: "newly bound" | "bound before",
 ): Promise<void> {
+  const rows = inLockOrder(touched, ["provider_id", "fingerprint_high", "fingerprint_low"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx
@@ -87,7 +88,7 @@ export async function readBindingsAfter(
     .innerJoin("keys", "keys.id", "sessions.key_id")
     .select(["sessions.seq", "sessions.provider_id", "sessions.key_id"])
     .select(["sessions.fingerprint_high", "sessions.fingerprint_low", "sessions.last_used_at"])
-    .select((eb) => eb.case().when(isBindingAlive(eb)).then(1).else(0).end().as("alive"))
+    .select((eb) => eb.case().when(isBindingAlive(eb)).then(sql.lit(1)).else(sql.lit(0)).end().as("alive"))
     .where("sessions.seq", ">", seq)
     .orderBy("sessions.seq")
     .limit(limit)

@@ -11,6 +11,10 @@ export function toKeywheelError(error: unknown, engine: DatabaseEngine): unknown
       return taken(fault.columns, error);
     case "orphan":
       return new KeywheelError("not_found", "What this belongs to is gone", { cause: error });
+    case "crossed":
+      return new KeywheelError("store_unavailable", "Other changes of the database came in between, again and again", {
+        cause: error,
+      });
     case "unavailable":
     case "damaged":
       return new KeywheelError("store_unavailable", fault.message, { hint: fault.hint, cause: error });

@@ -228,6 +228,8 @@ export interface KeyTotals {
 /** Where activity goes on after a restart. */
 export interface StoredActivity {
   readonly lastSeq: number;
+  /** Another one for each process that shares the database: what it numbers begins there, apart from the others. */
+  readonly lane: number;
   readonly totals: readonly KeyTotals[];
 }
 
@@ -236,6 +238,24 @@ export interface ActivityBatch {
   readonly requests: readonly StoredRequest[];
   readonly usage: readonly UsageSum[];
   readonly totals: readonly KeyTotals[];
+}
+
+/**
+ * Of a database that several gateways share.
+ *
+ * A counter in the database grows in the same transaction as each change of the configuration. What was loaded here belongs
+ * to one count: a change that was planned on an older one is refused (`isOutdated`) and changes nothing, so that whoever
+ * planned it loads what there is and plans again.
+ */
+export interface ChangeFeed {
+  /** Whether a write was refused because another gateway has changed the configuration since it was loaded here. */
+  isOutdated(error: unknown): boolean;
+  /** Whether there are changes of others that were not loaded here. @throws KeywheelError store_unavailable */
+  hasNews(): Promise<boolean>;
+  /** Takes back that what was loaded is in memory: there are news until it is loaded again, and no change is planned on it. */
+  distrust(): void;
+  /** Calls back when others announce changes, perhaps once too often, and perhaps not at all: ask from time to time. */
+  listen(onNews: () => void): { close(): Promise<void> };
 }
 
 /**
@@ -327,7 +347,13 @@ export interface Store {
   pruneUsage(before: UsageLimits): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;
-  setMeta(name: string, value: string | undefined): Promise<void>;
+  /** @param options `tells`: other gateways on the same database are to look at it */
+  setMeta(name: string, value: string | undefined, options?: { readonly tells: boolean }): Promise<void>;
+  /** Sets what is not set yet. @returns what is set now, by whomever */
+  setMetaOnce(name: string, value: string): Promise<string>;
+
+  /** How gateways on one database hear of each other's changes; undefined where this process has the database alone. */
+  readonly feed?: ChangeFeed | undefined;
 
   /** Why nothing can be written at the moment, or what is damaged; undefined while all is well. It clears by itself. */
   readonly trouble: StoreTrouble | undefined;

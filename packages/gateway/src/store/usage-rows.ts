@@ -1,5 +1,5 @@
 import { type Expression, type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, KeyTotalTable, UsageTable } from "./schema.ts";
 import type { KeyTotals, UsageCounts, UsageGroup, UsageQuery, UsageSum } from "./store.ts";
 
@@ -17,7 +17,7 @@ const countNames = Object.keys(countColumns) as (keyof UsageCounts)[];
 
 /** Adds to what is there; the label is the last one told. */
 export async function addUsage(trx: Transaction<Database>, sums: readonly UsageSum[]): Promise<void> {
-  const rows = sums.map(toRow);
+  const rows = inLockOrder(sums.map(toRow), ["span", "at", "provider_id", "key_id", "token_id", "model"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx
@@ -39,13 +39,14 @@ export async function addUsage(trx: Transaction<Database>, sums: readonly UsageS
 }
 
 export async function addKeyTotals(trx: Transaction<Database>, totals: readonly KeyTotals[]): Promise<void> {
-  const rows = totals.map(({ keyId, requests, successes, failures, lastUsedAt }): Insertable<KeyTotalTable> => ({
+  const all = totals.map(({ keyId, requests, successes, failures, lastUsedAt }): Insertable<KeyTotalTable> => ({
     key_id: keyId,
     requests,
     successes,
     failures,
     last_used_at: lastUsedAt,
   }));
+  const rows = inLockOrder(all, ["key_id"]);
   const [first] = rows;
   if (first === undefined) return;
   const query = trx

@@ -2,8 +2,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { backUp } from "../../store/backup.ts";
 import { masterKeyFile } from "../../store/master-key.ts";
+import { nameOfDatabase } from "../../store/postgres-url.ts";
+import { failed } from "../exit.ts";
 import { type DataDirContext, printJson, say } from "./context.ts";
 import { bytes, counted } from "./words.ts";
+
+/** PostgreSQL has tools of its own, which its keepers know and run already. */
+function notHere(databaseUrl: string): Error {
+  return failed(
+    `${nameOfDatabase(databaseUrl)} is backed up with its own tools: pg_dump --format=custom --file=keywheel.dump "$KEYWHEEL_DATABASE_URL", and back with pg_restore.\nThe master key is not in it: keep a copy of it in another place. To copy the embedded database all the same, say --database-url sqlite.`,
+  );
+}
 
 /** @throws KeywheelError conflict, not_found, store_unavailable */
 export async function makeBackup(
@@ -12,7 +21,8 @@ export async function makeBackup(
   { force = false }: { readonly force?: boolean },
 ): Promise<void> {
   const { connection, terminal } = context;
-  const { dataDir, masterKey } = connection;
+  const { dataDir, masterKey, databaseUrl } = connection;
+  if (databaseUrl !== undefined) throw notHere(databaseUrl);
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { isKeywheelError } from "@keywheel/pool";
 import { databaseFile } from "../../store/sqlite-engine.ts";
 import { type RotationOutcome, rotateMasterKey } from "../../store/master-key-rotation.ts";
+import { nameOfDatabase } from "../../store/postgres-url.ts";
 import { failed, wrongWords } from "../exit.ts";
 import { finish } from "../client/explain.ts";
 import { type DataDirContext, printJson, say } from "./context.ts";
@@ -16,7 +17,8 @@ export interface RotationFlags {
 /** @throws CommandError (1) while a gateway runs, or where there is nothing to encrypt anew */
 export async function rotate(context: DataDirContext, flags: RotationFlags): Promise<void> {
   const { connection, terminal } = context;
-  const { dataDir, masterKey } = connection;
+  const { dataDir, masterKey, databaseUrl } = connection;
+  if (databaseUrl !== undefined) throw notHere(databaseUrl);
   const newMasterKey = newKeyOf(context, flags);
   if (!existsSync(join(dataDir, databaseFile))) {
     throw failed(`There is no database in ${dataDir}. Say which data directory you mean with --data-dir.`);
@@ -44,6 +46,13 @@ export async function rotate(context: DataDirContext, flags: RotationFlags): Pro
   }
   const where = flags.keepOld === undefined ? "" : `, which is kept in ${flags.keepOld}`;
   terminal.err(`Backups made before need the old master key${where}. Make a new backup: keywheel backup <file>\n`);
+}
+
+/** One gateway of several that still runs would go on sealing with the old key. */
+function notHere(databaseUrl: string): Error {
+  return failed(
+    `The master key of ${nameOfDatabase(databaseUrl)} is shared by several gateways and cannot be changed in place.\nMake an empty database and start one gateway there with the new master key; then carry the providers and keys over: keywheel export --with-secrets, keywheel import.`,
+  );
 }
 
 function newKeyOf({ connection, terminal }: DataDirContext, { toFile }: RotationFlags): string | undefined {

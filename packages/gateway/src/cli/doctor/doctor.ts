@@ -39,17 +39,16 @@ async function examine(flags: Flags, environment: Environment, tell: (check: Che
   if (isNew) tell(ok("data_directory", `${dataDir} is not there yet; the first start makes it.`));
   else tell(checkDataDir(dataDir));
   tell(checkDisk(dataDir));
-  // Before anything else opens the database in this process: see the README of the store.
-  const { checkDatabase } = await import("./database-check.ts");
-  const { check, hasAdminToken: storesAdminToken } = checkDatabase(dataDir);
-  tell(check);
+  const { checks, hasAdminToken: storesAdminToken } = await examineDatabase(options);
+  for (const check of checks) tell(check);
+  const canBeOpened = checks.every(({ state }) => state !== "fail");
   const hasAdminToken = storesAdminToken || options.adminToken !== undefined;
   if (isNew) {
     const { checkAddress } = await import("./address-check.ts");
     tell(await checkAddress({ ...options, requireToken: options.requireToken === true, tokens: 0, hasAdminToken }));
     return;
   }
-  const client = check.state === "fail" ? undefined : await reach(options, environment, tell);
+  const client = canBeOpened ? await reach(options, environment, tell) : undefined;
   if (client === undefined) return;
   try {
     await examineState(client, { options, environment, hasAdminToken, tell });
@@ -58,6 +57,14 @@ async function examine(flags: Flags, environment: Environment, tell: (check: Che
   } finally {
     await client.close();
   }
+}
+
+async function examineDatabase({ dataDir, databaseUrl }: StartOptions) {
+  if (databaseUrl !== undefined) return (await import("./postgres-check.ts")).checkPostgres(databaseUrl);
+  // Before anything else opens the database in this process: see the README of the store.
+  const { checkDatabase } = await import("./database-check.ts");
+  const { check, hasAdminToken } = checkDatabase(dataDir);
+  return { checks: [check], hasAdminToken };
 }
 
 function checkConfiguration(

@@ -11,7 +11,7 @@ import type { OpenedStore } from "../../store/store.ts";
 import type { LoadRoom } from "./load-room.ts";
 import type { StateRoom } from "./state-room.ts";
 
-export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "redact" | "onTrouble"> {
+export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "lane" | "redact" | "onTrouble"> {
   readonly clock: Clock;
   readonly catalog: Pick<Catalog, "providers" | "labelOfKey">;
   readonly store: OpenedStore;

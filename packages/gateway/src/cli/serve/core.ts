@@ -1,10 +1,13 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomInt } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { hostname } from "node:os";
 import { type Clock, Pool, type PoolEvent, Secret, type SharedState } from "@keywheel/pool";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
 import type { EventHub } from "../../control-plane/event-hub.ts";
+import { passwordOf } from "../../store/postgres-url.ts";
 import type { StoreJournal } from "../../store/journal.ts";
 import { orWithout } from "../../catalog/or-without.ts";
 import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
@@ -13,12 +16,17 @@ import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import type { Environment } from "../settings.ts";
 import type { ActivityRoom } from "./activity-room.ts";
+import { followChanges } from "./follow-changes.ts";
 import type { LoadRoom } from "./load-room.ts";
 import { SessionWriter } from "./session-writer.ts";
 import type { StateRoom } from "./state-room.ts";
 
 export interface CoreOptions {
   readonly dataDir: string;
+  /** `postgres://…`; undefined for the embedded database. */
+  readonly databaseUrl?: string | undefined;
+  /** How long a PostgreSQL that is away is waited for, ms; default 0. */
+  readonly databasePatienceMs?: number;
   readonly masterKey: string | undefined;
   readonly adminToken: string | undefined;
   readonly redisUrl?: RedisAddress | undefined;
@@ -77,14 +85,22 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
  * @throws KeywheelError conflict if another process has it, and whatever the store and the admin token are refused with
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { dataDir, masterKey, adminToken, redisUrl, redactor, log } = options;
-  redactor.learn([masterKey, adminToken, redisUrl?.password].filter((value) => value !== undefined));
+  const { dataDir, databaseUrl, masterKey, adminToken, redisUrl, redactor, log } = options;
+  const password = databaseUrl === undefined ? undefined : passwordOf(databaseUrl);
+  redactor.learn([masterKey, adminToken, redisUrl?.password, password].filter((value) => value !== undefined));
   const [{ openStore }, { lacksLog }] = await Promise.all([
     import("../../store/open-store.ts"),
     import("../../store/sqlite-engine.ts"),
   ]);
-  if (lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
-  const opening = openStore({ dataDir, masterKey, onDamage: (damage) => tellDamage(log, damage) });
+  if (databaseUrl === undefined && lacksLog(dataDir)) log.warn({ dataDir }, logIsGone);
+  const opening = openStore({
+    dataDir,
+    databaseUrl,
+    masterKey,
+    patienceMs: options.databasePatienceMs ?? 0,
+    onWait: (why) => log.warn({ why }, "Waiting for the database; nothing is served until it is there"),
+    onDamage: (damage) => tellDamage(log, damage),
+  });
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
@@ -146,6 +162,7 @@ async function joinCore(
     random: randomBytes,
     learnSecrets: (values) => redactor.learn(values),
     forgetOutcomes: (keyIds) => journal.forget(keyIds),
+    writeOutcomes: () => journal.flush(),
     requireToken: options.requireToken,
     boundToLoopback: options.boundToLoopback,
     allowPrivateMetadata: options.allowPrivateMetadata,
@@ -153,8 +170,8 @@ async function joinCore(
     onUnread: (what, error) => tellUnread(log, what, error),
   });
   // Without them it serves all the same; a clock that was set back meanwhile is then the worst that could meet requests.
-  const noActivity = { lastSeq: 0, totals: [] };
-  const { lastSeq, totals } = await orWithout(noActivity, () => store.loadActivity(), {
+  const noActivity = { lastSeq: 0, lane: options.databaseUrl === undefined ? 0 : randomInt(1, 2048), totals: [] };
+  const { lastSeq, lane, totals } = await orWithout(noActivity, () => store.loadActivity(), {
     onTrouble: (error) => tellUnread(log, "activity", error),
   });
   catalog.restoreStats(totals);
@@ -163,6 +180,7 @@ async function joinCore(
   const load = parts.openLoad(options);
   const activity = parts.openActivity({
     lastSeq,
+    lane,
     load,
     catalog,
     store,
@@ -179,6 +197,7 @@ async function joinCore(
     store,
     clock,
     environmentToken: options.adminToken,
+    gateway: options.databaseUrl === undefined ? undefined : nameOfGateway(options.dataDir),
     operatorToken: new Secret(store.operatorToken),
     makeToken: options.makesAdminToken,
     learnSecrets: (values) => redactor.learn(values),
@@ -190,6 +209,12 @@ async function joinCore(
     store,
     onTrouble: (error) => tellTrouble(log, "sessions", troubleOf(error)),
   });
+
+  const following = store.feed && followChanges({ feed: store.feed, catalog, auth, log });
+  if (following !== undefined && options.redisUrl === undefined) {
+    const why = "Gateways on this database share the configuration, not the wheel: each takes its own turns";
+    log.info({}, `${why}. Start them with --redis-url to share that too`);
+  }
 
   return {
     clock,
@@ -208,15 +233,30 @@ async function joinCore(
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
     close: async () => {
-      environment.close();
-      load.close();
-      await sessions.flush();
-      sharing.close();
-      await activity.kept.flush();
-      await journal.flush();
-      await store.close();
+      // Those who wait below have timers that keep no process alive, and a database that is away has no connection that does.
+      const alive = setInterval(() => {}, 60_000);
+      try {
+        environment.close();
+        load.close();
+        await following?.close();
+        await sessions.flush();
+        sharing.close();
+        await activity.kept.flush();
+        await journal.flush();
+        await store.close();
+      } finally {
+        clearInterval(alive);
+      }
     },
   };
+}
+
+/** The same at each start on this machine and data directory. */
+function nameOfGateway(dataDir: string): string {
+  return createHash("sha256")
+    .update(`${hostname()} ${realpathSync(dataDir)}`)
+    .digest("hex")
+    .slice(0, 12);
 }
 
 function openEnvironment(

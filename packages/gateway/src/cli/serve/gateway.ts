@@ -13,6 +13,9 @@ export interface GatewayParts {
   readonly redactor: Redactor;
 }
 
+/** So long PostgreSQL may take to start beside the gateway; whoever starts both does not have to order them. */
+const databasePatienceMs = 60_000;
+
 /** A gateway that serves. */
 export interface Gateway {
   readonly url: string;
@@ -41,6 +44,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     ...options,
     environment,
     requireToken: options.requireToken ?? false,
+    databasePatienceMs,
     log: log.log,
     redactor,
     meanwhile: async () => (await import("./serve.ts")).reachOf(options.host),

@@ -1,0 +1,280 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, postgresPassword, queryPostgres, startPostgres } from "../../../testkit/src/postgres.ts";
+import { aKeyRecord, aProviderRecord, fillStore } from "../../../testkit/src/store-suite.ts";
+import { testCertificate, testCertificateKey } from "../data-plane/certificate.test-bench.ts";
+import { openStore, type OpenStoreOptions } from "./open-store.ts";
+import { examinePostgres } from "./postgres-check.ts";
+import type { OpenedStore } from "./store.ts";
+
+const masterKey = Buffer.alloc(32, 1).toString("base64");
+
+let databaseUrl: string;
+let folder: string;
+const opened: OpenedStore[] = [];
+beforeAll(async () => {
+  databaseUrl = await createTestDatabase();
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "keywheel-store-"));
+  await queryPostgres(databaseUrl, "drop schema public cascade; create schema public");
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+  await rm(folder, { recursive: true });
+});
+
+/** As another gateway does: with a data directory of its own. */
+async function open(options: Partial<OpenStoreOptions> = {}): Promise<OpenedStore> {
+  const dataDir = join(folder, `data-${opened.length}`);
+  const store = await openStore({ dataDir, databaseUrl, masterKey, ...options });
+  opened.push(store);
+  return store;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+describe("two gateways on one PostgreSQL", () => {
+  it("refuse a change that was planned on what the other has changed, until it is loaded", async () => {
+    const [one, other] = [await open(), await open()];
+    await fillStore(one);
+
+    const planned = other.insertProvider(aProviderRecord({ id: "prv_2", slug: "two" }));
+    const error: unknown = await planned.catch((reason: unknown) => reason);
+    const before = [other.feed?.isOutdated(error), await other.feed?.hasNews()];
+    await other.load();
+    await other.insertProvider(aProviderRecord({ id: "prv_2", slug: "two" }));
+
+    expect(before).toEqual([true, true]);
+    expect([await other.feed?.hasNews(), await one.feed?.hasNews()]).toEqual([false, true]);
+    expect((await one.load()).providers.map(({ id }) => id)).toEqual(["prv_1", "prv_2"]);
+  });
+
+  it("take a refusal down whatever the other has changed, and then hear of it", async () => {
+    const [one, other] = [await open(), await open()];
+    await fillStore(one);
+    const reason = { code: "authentication_failed", httpStatus: 401, message: null, at: 1 } as const;
+    const record = { poolId: "prv_1", keyId: "key_1", secretVersion: 1, reason };
+
+    const took = await other.saveOutcomes([{ kind: "disable", record }]);
+
+    expect(took).toEqual([true]);
+    expect(await one.feed?.hasNews()).toBe(true);
+    expect((await one.load()).keys[0]).toMatchObject({ enabled: false, disabledReason: { httpStatus: 401 } });
+    // What the other had not loaded before is still to be loaded.
+    expect(await other.feed?.hasNews()).toBe(true);
+  });
+
+  it("are told of a change at once", async () => {
+    const [one, other] = [await open(), await open()];
+    let calls = 0;
+    let onNews = (): void => {};
+    const begun = new Promise<void>((resolve) => (onNews = resolve));
+    const listening = other.feed?.listen(() => {
+      calls += 1;
+      onNews();
+    });
+    await begun;
+    const heard = new Promise<void>((resolve) => (onNews = resolve));
+
+    await fillStore(one);
+    await heard;
+    await listening?.close();
+
+    expect(calls).toBeGreaterThan(1);
+  });
+
+  it("write the same sessions at once, in any order, and lose no count", async () => {
+    const [one, other] = [await open(), await open()];
+    await fillStore(one, 2);
+    const touched = (at: number) => ({
+      poolId: "prv_1",
+      keyId: `key_${(at % 2) + 1}`,
+      session: { id: `s-${at}`, valueHash: `h-${at}`, carrier: "x", fingerprint: { high: at, low: at } },
+      boundAt: 1000,
+      lastUsedAt: 2000,
+      requests: 1,
+    });
+    const upwards = Array.from({ length: 200 }, (_, at) => touched(at));
+    const downwards = [...upwards].reverse();
+
+    for (let round = 0; round < 5; round++) {
+      await Promise.all([one.saveSessions(upwards), other.saveSessions(downwards)]);
+    }
+
+    const { sessions } = await one.listSessions({ limit: 300 });
+    expect(sessions).toHaveLength(200);
+    expect(new Set(sessions.map(({ requests }) => requests))).toEqual(new Set([10]));
+  });
+
+  it("leave out sessions whose key the other deletes meanwhile", async () => {
+    const [one, other] = [await open(), await open()];
+    await fillStore(one, 50);
+    const sessions = Array.from({ length: 500 }, (_, at) => ({
+      poolId: "prv_1",
+      keyId: `key_${(at % 50) + 1}`,
+      session: { id: `s-${at}`, valueHash: `h-${at}`, carrier: "x", fingerprint: { high: at, low: at } },
+      boundAt: 1000,
+      lastUsedAt: 2000,
+      requests: 1,
+    }));
+
+    const deletions = one.deleteKeys(Array.from({ length: 25 }, (_, at) => `key_${at * 2 + 1}`));
+    await Promise.all([deletions, other.saveSessions(sessions)]);
+    await other.saveSessions(sessions);
+
+    expect((await one.listSessions({ limit: 1000 })).sessions).toHaveLength(250);
+  });
+
+  it("number what they write down apart from each other", async () => {
+    const [one, other] = [await open(), await open()];
+
+    const lanes = [(await one.loadActivity()).lane, (await other.loadActivity()).lane];
+
+    expect(lanes).toEqual([1, 2]);
+  });
+
+  it("keep the master key that was first, also while nothing is sealed with it", async () => {
+    const first = await open();
+    const second = await open({ masterKey: Buffer.alloc(32, 2).toString("base64") });
+    await first.insertProvider(aProviderRecord());
+    await first.insertKeys([aKeyRecord()]);
+    await second.load();
+
+    await expect(second.insertKeys([aKeyRecord({ id: "key_2" })])).rejects.toMatchObject({ code: "store_unavailable" });
+
+    expect([first.masterKeyMatches, second.masterKeyMatches]).toEqual([true, false]);
+    expect((await second.load()).keys[0]?.secret.kind).toBe("undecryptable");
+  });
+});
+
+describe("PostgreSQL", () => {
+  it("keeps every character that JavaScript has, in names and in what is searched by", async () => {
+    const store = await open();
+    const name = "\0 \x1A \x1A0 \0\x1A1 \u{1F511} \uFFFD";
+    await store.insertProvider(aProviderRecord({ name }));
+    await store.setMeta("x", name);
+
+    expect((await store.load()).providers[0]?.name).toBe(name);
+    expect(await store.getMeta("x")).toBe(name);
+  });
+
+  it("that is away is waited for as long as patience lasts, then named", async () => {
+    const waits: string[] = [];
+    const begun = performance.now();
+
+    const opening = open({
+      databaseUrl: "postgres://nobody:hunter2@127.0.0.1:9/keywheel",
+      patienceMs: 1200,
+      onWait: (why) => waits.push(why),
+    });
+
+    await expect(opening).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringMatching(/^PostgreSQL 127\.0\.0\.1:9\/keywheel is not there.*in vain/) as string,
+    });
+    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.join()).not.toContain("hunter2");
+  });
+
+  it("that has no such database is not waited for", async () => {
+    const missing = databaseUrl.replace(/test_[0-9a-f]+/, "no_such_database");
+    const waits: string[] = [];
+
+    const opening = open({ databaseUrl: missing, patienceMs: 60_000, onWait: (why) => waits.push(why) });
+
+    await expect(opening).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("no_such_database does not exist") as string,
+      hint: expect.stringContaining("createdb") as string,
+    });
+    expect(waits).toEqual([]);
+  });
+
+  it("leaves the data directory free for the next try when it cannot be opened", async () => {
+    const dataDir = join(folder, "mine");
+    const missing = databaseUrl.replace(/test_[0-9a-f]+/, "no_such_database");
+    await expect(openStore({ dataDir, databaseUrl: missing })).rejects.toMatchObject({ code: "store_unavailable" });
+
+    const store = await open({ dataDir });
+
+    expect(store.trouble).toBeUndefined();
+    await expect(openStore({ dataDir, databaseUrl })).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("that a newer version has changed is refused", async () => {
+    await open();
+    await queryPostgres(databaseUrl, "insert into migrations values ('0099-later', 1)");
+
+    await expect(open()).rejects.toMatchObject({
+      message: expect.stringContaining('a newer version of Keywheel (it knows "0099-later")') as string,
+    });
+  });
+
+  it("that takes no writes is said to", async () => {
+    const store = await open();
+    await queryPostgres(
+      databaseUrl,
+      `alter database ${new URL(databaseUrl).pathname.slice(1)} set default_transaction_read_only = on`,
+    );
+    await queryPostgres(
+      databaseUrl,
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
+    );
+    const writing = store.setMeta("x", "y").catch(() => store.setMeta("x", "y"));
+
+    await expect(writing).rejects.toMatchObject({ message: expect.stringContaining("takes no writes") as string });
+    expect(store.trouble?.message).toContain("takes no writes");
+
+    await queryPostgres(
+      `${databaseUrl}&options=${encodeURIComponent("-c default_transaction_read_only=off")}`,
+      `alter database ${new URL(databaseUrl).pathname.slice(1)} reset default_transaction_read_only`,
+    );
+  });
+
+  it("is spoken to over TLS as the address says, and what is wrong there is named", async () => {
+    const port = await freePort();
+    const network = { port, certificate: testCertificate, key: testCertificateKey };
+    await using server = await startPostgres({ network });
+    const { pathname } = new URL(await server.createDatabase());
+    const authority = join(folder, "ca.pem");
+    await writeFile(authority, testCertificate);
+    const examine = async (words: string, password = `:${postgresPassword}`, host = "localhost"): Promise<unknown> => {
+      try {
+        return await examinePostgres(`postgres://keywheel${password}@${host}:${port}${pathname}${words}`);
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+
+    expect(await examine(`?sslmode=verify-full&sslrootcert=${authority}`)).toMatchObject({ isEncrypted: true });
+    expect(await examine("?sslmode=no-verify")).toMatchObject({ isEncrypted: true });
+    expect(await examine("")).toMatchObject({ isEncrypted: false });
+    expect(await examine("?sslmode=verify-full")).toContain("no TLS connection");
+    expect(await examine(`?sslmode=verify-full&sslrootcert=${authority}x`)).toContain(
+      "ca.pemx cannot be read (ENOENT)",
+    );
+    expect(await examine("", ":hunter2")).toMatch(/refused the sign-in(?!.*hunter2)/);
+    expect(await examine("", "")).toContain("asks for a password");
+  });
+
+  it("is described without being changed", async () => {
+    const finding = await examinePostgres(databaseUrl);
+
+    expect(finding).toMatchObject({ isStandby: false, isEncrypted: false, hasAdminToken: false });
+    expect(finding.versionNumber).toBeGreaterThan(140_000);
+    expect(Math.abs(finding.skewMs)).toBeLessThan(1000);
+    expect(await queryPostgres(databaseUrl, "select 1 from pg_tables where schemaname = 'public'")).toEqual([]);
+  });
+});

@@ -1,0 +1,217 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { inject } from "vitest";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The server of this run: where it lies, or will once a test asks for it, and its programs. */
+    readonly postgres: { readonly folder: string; readonly bin: string | undefined };
+  }
+}
+
+/** A PostgreSQL of its own, in a temporary folder. */
+export interface PostgresServer extends AsyncDisposable {
+  /** Makes an empty database. @returns its address */
+  createDatabase(): Promise<string>;
+  /** As if the machine had lost its power, or an administrator had stopped it. */
+  kill(signal?: "SIGKILL" | "SIGINT"): Promise<void>;
+  start(): Promise<void>;
+  /** Takes every byte and answers none, as behind a network that swallows everything; or goes on. */
+  freeze(isFrozen: boolean): void;
+}
+
+const superuser = "keywheel";
+
+/** A database of its own on the server of the whole run. @returns its address */
+export async function createTestDatabase(): Promise<string> {
+  const { folder } = inject("postgres");
+  await startOnce(folder);
+  return await createDatabaseIn(folder);
+}
+
+/** Runs a statement beside the gateway. @returns its rows */
+export async function queryPostgres<Row extends pg.QueryResultRow>(
+  url: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface PostgresOptions {
+  /** Listens on `localhost` as well, over TLS for those who ask for it, and asks for the password there. */
+  readonly network?: { readonly port: number; readonly certificate: string; readonly key: string };
+}
+
+export const postgresPassword = "invented-for-tests";
+
+/** A server that a test may stop; it is not the one of the other tests. */
+export async function startPostgres({ network }: PostgresOptions = {}): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "keywheel-postgres-"));
+  let server = await startIn(folder, network);
+  const freeze = (isFrozen: boolean): void => {
+    const { pid } = server;
+    if (pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)])
+      .toString()
+      .trim()
+      .split(/\s+/);
+    for (const one of [pid, ...children.map(Number)]) signal(one, isFrozen ? "SIGSTOP" : "SIGCONT");
+  };
+  return {
+    createDatabase: () => createDatabaseIn(folder),
+    kill: async (signal = "SIGKILL") => {
+      if (server.exitCode !== null || server.signalCode !== null) return;
+      const ended = once(server, "exit");
+      server.kill(signal);
+      await ended;
+    },
+    start: async () => {
+      server = await startIn(folder, network);
+    },
+    freeze,
+    [Symbol.asyncDispose]: () => {
+      freeze(false);
+      return endPostgresIn(folder);
+    },
+  };
+}
+
+/** Ends the server of a folder, if there is one, and removes the folder. */
+export async function endPostgresIn(folder: string): Promise<void> {
+  const pid = pidIn(folder);
+  if (pid !== undefined) {
+    signal(pid, "SIGQUIT");
+    while (signal(pid, 0)) await sleep(10);
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    // It has ended.
+    return false;
+  }
+}
+
+function pidIn(folder: string): number | undefined {
+  const file = join(folder, "data", "postmaster.pid");
+  if (!existsSync(file)) return undefined;
+  const pid = Number(readFileSync(file, "utf8").split("\n")[0]);
+  return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+/** Test files run in several processes: the first one starts the server, the others wait for it. */
+async function startOnce(folder: string): Promise<void> {
+  try {
+    mkdirSync(join(folder, "starting"));
+  } catch {
+    for (let wait = 0; wait < 600 && !existsSync(join(folder, "started")); wait++) await sleep(50);
+    return;
+  }
+  await startIn(folder);
+  mkdirSync(join(folder, "started"));
+}
+
+async function startIn(folder: string, network?: PostgresOptions["network"]): Promise<ChildProcess> {
+  const { bin } = inject("postgres");
+  if (bin === undefined) throw new Error("There is no PostgreSQL here: `npm test` installs one, or says how.");
+  const user = unprivileged();
+  const data = join(folder, "data");
+  if (!existsSync(data)) {
+    chmodSync(folder, 0o755);
+    mkdirSync(data, { mode: 0o700 });
+    mkdirSync(join(folder, "socket"));
+    for (const path of [data, join(folder, "socket")]) if (user !== undefined) chownSync(path, user.uid, user.gid);
+    // Sorted as people do, not by bytes: what relies on the order of the database shows.
+    const locale = ["--locale-provider=icu", "--icu-locale=en-US", "--locale=C", "--encoding=UTF8"];
+    const secret = join(folder, "password");
+    writeFileSync(secret, postgresPassword, { mode: 0o644 });
+    const access = ["-U", superuser, "--auth-local=trust", "--auth-host=scram-sha-256", `--pwfile=${secret}`];
+    const args = ["-D", data, "--no-sync", ...access, ...locale];
+    execFileSync(join(bin, "initdb"), args, { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+  }
+  const settings = {
+    listen_addresses: "",
+    unix_socket_directories: join(folder, "socket"),
+    fsync: "off",
+    ...(network && { listen_addresses: "127.0.0.1", ...certified(data, network), ssl: "on" }),
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = spawn(join(bin, "postgres"), ["-D", data, ...flags], {
+    ...user,
+    cwd: folder,
+    // Its own group: Ctrl-C ends the tests, and they end it.
+    detached: true,
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  server.unref();
+  await untilItAnswers(folder, server);
+  return server;
+}
+
+/** Puts the certificate where the server reads it, as its own. */
+function certified(data: string, { port, certificate, key }: NonNullable<PostgresOptions["network"]>) {
+  const user = unprivileged();
+  for (const [name, text] of [
+    ["server.crt", certificate],
+    ["server.key", key],
+  ] as const) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (user !== undefined) chownSync(join(data, name), user.uid, user.gid);
+  }
+  portOf.set(dirname(data), port);
+  return { port: String(port) };
+}
+
+/** Of servers that listen on another one than the usual: it is part of the socket's name. */
+const portOf = new Map<string, number>();
+
+async function untilItAnswers(folder: string, server: ChildProcess): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await queryPostgres(urlOf(folder, "postgres"), "select 1");
+      return;
+    } catch (error) {
+      if (server.exitCode !== null || tries > 1000) throw new Error("PostgreSQL did not start", { cause: error });
+      await sleep(20);
+    }
+  }
+}
+
+async function createDatabaseIn(folder: string): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await queryPostgres(urlOf(folder, "postgres"), `create database ${name}`);
+  return urlOf(folder, name);
+}
+
+function urlOf(folder: string, database: string): string {
+  return `postgres:///${database}?host=${encodeURIComponent(join(folder, "socket"))}&user=${superuser}&port=${portOf.get(folder) ?? 5432}`;
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const idOf = (flag: string, name: string): number => Number(execFileSync("id", [flag, name]).toString());
+  try {
+    return { uid: idOf("-u", "postgres"), gid: idOf("-g", "postgres") };
+  } catch {
+    // Installed by hand, without the user that Debian makes for it.
+    return { uid: idOf("-u", "nobody"), gid: idOf("-g", "nobody") };
+  }
+}
