@@ -79,6 +79,7 @@ describe("a request", () => {
         session: "Its session is bound to this key.",
         next: "Another key was asked.",
         again: "The next key on the wheel that could serve.",
+        bytes: /^\d+ bytes \/ \d+ bytes$/,
         passed: "B – disabled by hand",
         client: "Status 200 after",
         said: "The provider said: “Rate limit reached",
@@ -91,6 +92,7 @@ describe("a request", () => {
         session: "세션이 이 키에 바인딩되어 있습니다.",
         next: "다른 키로 다시 시도했습니다.",
         again: "휠에서 다음으로 사용할 수 있는 키였습니다.",
+        bytes: /^\d+바이트 \/ \d+바이트$/,
         passed: "B – 직접 비활성화함",
         client: "상태 코드 200(으)로 응답했습니다.",
         said: "제공업체 응답: “Rate limit reached",
@@ -111,6 +113,7 @@ describe("a request", () => {
       await detail.getByText(text).first().waitFor();
     }
     await detail.getByText(words.passed).waitFor();
+    await detail.getByText(words.bytes).waitFor();
     await detail.getByText(words.said).waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Escape");

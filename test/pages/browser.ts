@@ -80,6 +80,37 @@ export async function openSignedIn(
   return session;
 }
 
+export interface HeldCalls {
+  /** How many were sent so far. */
+  readonly count: () => number;
+  readonly sent: () => Promise<void>;
+  /** Lets them go on to the gateway, or answers in its place. */
+  readonly answer: (status?: number) => void;
+}
+
+/** Calls of a page that wait for their answer until they are told to. */
+export async function holdCalls(page: Page, method: string, path: RegExp): Promise<HeldCalls> {
+  let count = 0;
+  let answer: HeldCalls["answer"] = () => undefined;
+  const held = new Promise<number | undefined>((resolve) => (answer = resolve));
+  await page.route(path, async (route) => {
+    if (route.request().method() !== method) return route.fallback();
+    count++;
+    const status = await held;
+    return status === undefined ? route.continue() : route.fulfill({ status, body: "" });
+  });
+  return {
+    count: () => count,
+    sent: async () =>
+      void (await eventually(
+        () => Promise.resolve(count),
+        (now) => now > 0,
+        { what: "the call" },
+      )),
+    answer: (status) => answer(status),
+  };
+}
+
 interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
@@ -87,7 +118,9 @@ interface AxeResults {
 /** Holds a page to WCAG 2.2 AA and good practice, as far as a program can tell, and to its width. */
 export async function expectAccessible(page: Page): Promise<void> {
   // Dialogs and notices fade in, and a half-transparent text has too little contrast.
-  const running = "document.getAnimations().filter(({ playState }) => playState === 'running').length";
+  // What turns for as long as something is under way is not waited for.
+  const running =
+    "document.getAnimations().filter(({ playState, effect }) => playState === 'running' && effect.getComputedTiming().iterations !== Infinity).length";
   await eventually(
     () => page.evaluate<number>(running),
     (count) => count === 0,

@@ -233,3 +233,16 @@ it.each([
 
   await expectAccessible(session.page);
 });
+
+it("says once in Korean that a deleted key is a key", async () => {
+  await using gateway = await runGateway();
+  await using pool = await poolOf(gateway);
+  await gateway.api("PATCH", `/keys/${(await pool.key("A")).id}`, { weight: 9 });
+  await gateway.api("DELETE", `/keys/${(await pool.key("A")).id}`);
+  await using session = await openSignedIn(browser, gateway, "/", { language: "ko" });
+  const { page } = session;
+
+  await page.getByText("삭제된 키가 변경되었습니다").first().waitFor();
+
+  expect(await page.getByText(/키\S* 키[가를]/).count()).toBe(0);
+});

@@ -438,3 +438,19 @@ it.each([
     await expectAccessible(session.page);
   }
 });
+
+it("takes a weight in full-width digits", async () => {
+  await using pool = await poolOf(gateway);
+  await using session = await openSignedIn(browser, gateway, pathOf(pool.record.slug));
+  const { page } = session;
+
+  await page.getByLabel("Weight of A").fill("３");
+  await page.getByLabel("Weight of A").press("Enter");
+
+  await eventually(
+    () => page.getByLabel("Weight of A").inputValue(),
+    (shown) => shown === "3",
+    { what: "the weight to be shown as it is stored" },
+  );
+  expect((await pool.key("A")).weight).toBe(3);
+});

@@ -253,3 +253,20 @@ it("keeps the parts of a provider in one line on a narrow page, and its snippets
   expect(new Set(tops).size).toBe(1);
   await expectAccessible(page);
 });
+
+it("cuts a long base URL in the list and on its page, and tells it whole to whoever points at it", async () => {
+  const long = `https://long.example/${"path/".repeat(70)}v1`;
+  await gateway.addProvider({ kind: "openai", slug: "long-address", baseUrl: long });
+  await using session = await openSignedIn(browser, gateway, "/settings/providers", { width: 390 });
+  const { page } = session;
+  const url = page.getByTitle(long);
+  await url.waitFor();
+
+  const height = (await url.boundingBox())?.height ?? Infinity;
+
+  expect(height).toBeLessThan(50);
+  await page.getByRole("link", { name: "long-address" }).click();
+  await page.getByTitle(long).waitFor();
+  expect((await page.getByTitle(long).boundingBox())?.height).toBeLessThan(90);
+  await expectAccessible(page);
+});

@@ -3,7 +3,7 @@ import { openAiError, runGateway, type RunningGateway } from "@keywheel/testkit"
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { poolOf } from "../pooled-provider.ts";
-import { expectAccessible, launchBrowser, openSignedIn } from "./browser.ts";
+import { expectAccessible, holdCalls, launchBrowser, openSignedIn } from "./browser.ts";
 
 let gateway: RunningGateway;
 let browser: Browser;
@@ -145,4 +145,24 @@ it.each([
   await session.page.locator("svg path.recharts-rectangle").first().waitFor();
 
   await expectAccessible(session.page);
+});
+
+it("writes a file of what was asked for, though something else was chosen before it was there", async () => {
+  await using pool = await poolOf(gateway);
+  await pool.turns(1);
+  await using session = await openSignedIn(browser, gateway, "/usage");
+  const { page } = session;
+  await page.getByRole("table").waitFor();
+  const calls = await holdCalls(page, "GET", /\/api\/usage/);
+  const coming = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  await calls.sent();
+
+  await page.getByRole("combobox", { name: "Group by" }).click();
+  await page.getByRole("option", { name: "Provider", exact: true }).click();
+  calls.answer();
+  const [head = "", line = ""] = readFileSync(await (await coming).path(), "utf8").split("\r\n");
+
+  expect(head).toContain("provider,key,key_id,requests");
+  expect(line.split(",")).toHaveLength(head.split(",").length);
 });

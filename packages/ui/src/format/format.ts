@@ -137,7 +137,8 @@ export function createFormat(language: string): Format {
       const format = new Intl.NumberFormat(language, {
         style: "unit",
         unit,
-        unitDisplay: "short",
+        // "86 byte" is what the short form makes of it.
+        unitDisplay: unit === "byte" ? "long" : "short",
         maximumFractionDigits: 1,
       });
       return format.format(count / size);

@@ -1,50 +1,65 @@
-import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../api/error-text.ts";
+import { Dialog } from "./dialog.tsx";
+import { useDialog } from "./dialog-context.ts";
+import { useDialogCall } from "./use-dialog-call.ts";
 
-export interface ConfirmDialogProps {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-  /** Names the thing: "Delete Key A?". */
-  readonly title: string;
+interface QuestionProps {
   /** The consequence. */
   readonly children: ReactNode;
   readonly confirmLabel: string;
   readonly color?: string;
   /** The dialog closes when it is done, and stays with the error when it fails. */
   readonly onConfirm: () => Promise<unknown>;
+  /** Done, and the person is still here: the place to lead on. */
+  readonly onDone?: () => void;
+}
+
+export interface ConfirmDialogProps extends QuestionProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  /** Names the thing: "Delete Key A?". */
+  readonly title: string;
 }
 
 /** Asks before what cannot be undone. */
-export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
-  const { isOpen, onClose, title, children, confirmLabel, color = "red", onConfirm } = props;
+export function ConfirmDialog({ isOpen, onClose, title, ...question }: ConfirmDialogProps): ReactNode {
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title={title}>
+      <Question {...question} />
+    </Dialog>
+  );
+}
+
+function Question({ children, confirmLabel, color = "red", onConfirm, onDone }: QuestionProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
-  const action = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
-  const close = (): void => {
-    action.reset();
-    onClose();
-  };
+  const { isBusy, close } = useDialog();
+  const { run, error } = useDialogCall({
+    send: onConfirm,
+    onDone: () => {
+      close();
+      onDone?.();
+    },
+  });
   return (
-    <Modal opened={isOpen} onClose={close} title={title} closeButtonProps={{ "aria-label": t("common.close") }}>
-      <Stack>
-        <Text size="sm">{children}</Text>
-        {action.isError && (
-          <Alert color="red" role="alert">
-            {errorText(action.error)}
-          </Alert>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close} data-autofocus>
-            {t("common.cancel")}
-          </Button>
-          <Button color={color} loading={action.isPending} onClick={() => action.mutate()}>
-            {confirmLabel}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <Stack>
+      <Text size="sm">{children}</Text>
+      {error !== null && (
+        <Alert color="red" role="alert">
+          {errorText(error)}
+        </Alert>
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" disabled={isBusy} onClick={close} data-autofocus>
+          {t("common.cancel")}
+        </Button>
+        <Button color={color} loading={isBusy} onClick={() => run()}>
+          {confirmLabel}
+        </Button>
+      </Group>
+    </Stack>
   );
 }

@@ -1,13 +1,12 @@
-import { Button, Group, Modal, type ModalProps, Stack, Text } from "@mantine/core";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { Dialog, type DialogProps } from "./dialog.tsx";
 
 /** What would be lost with a dialog. */
 export type AtStake = "nothing" | "typed" | "shownOnce";
 
-export interface FormDialogProps extends Pick<ModalProps, "title" | "size"> {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
+export interface FormDialogProps extends Pick<DialogProps, "isOpen" | "onClose" | "title" | "size"> {
   /** @param onStake tells what would be lost; the dialog asks before it closes over anything */
   readonly children: (onStake: (stake: AtStake) => void) => ReactNode;
 }
@@ -27,16 +26,16 @@ export function FormDialog({ isOpen, onClose, children, ...props }: FormDialogPr
   return (
     // The stack gives Escape to the one on top alone.
     <Modal.Stack>
-      <Modal
+      <Dialog
         stackId="form"
         {...props}
-        opened={isOpen}
-        onClose={() => (stake === "nothing" ? onClose() : setAsking(true))}
+        isOpen={isOpen}
+        onClose={onClose}
+        onDismiss={() => (stake === "nothing" ? onClose() : setAsking(true))}
         closeOnClickOutside={stake === "nothing"}
-        closeButtonProps={{ "aria-label": t("common.close") }}
       >
         {children(setStake)}
-      </Modal>
+      </Dialog>
       <Modal
         stackId="question"
         opened={isOpen && isAsking}

@@ -17,3 +17,13 @@ export function keyNameOf({ key_id: id, label, api_key: masked }: NamedKey, t: T
   if (masked !== undefined && masked !== null) return masked;
   return id === null || id === undefined ? "" : t("activity.keyGone");
 }
+
+/**
+ * A key within a sentence, where Korean says that a name is a key's ("A 키"). Of one that has no name it is said already
+ * ("삭제된 키"). What follows it may rely on the word at its end.
+ */
+export function keyInSentence(key: NamedKey, t: TFunction): string {
+  const name = keyNameOf(key, t);
+  const isNamed = key.key_id !== ownKeyId && name !== "" && name !== t("activity.keyGone");
+  return isNamed ? t("activity.keyNamed", { name }) : name;
+}

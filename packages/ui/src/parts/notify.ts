@@ -5,6 +5,8 @@ import { isSignedOut } from "../api/problem.ts";
 
 interface Notify {
   readonly done: (message: string, more?: string) => void;
+  /** Of what must be done; stays until it is closed. */
+  readonly warn: (title: string, what: string) => void;
   /** @param title what did not come about */
   readonly failed: (title: string, error: unknown) => void;
   /** Tells of what takes its time. @returns ends it */
@@ -18,6 +20,7 @@ export function useNotify(): Notify {
   const common = { withBorder: true, closeButtonProps: { "aria-label": t("common.close") } };
   return {
     done: (title, message) => void notifications.show({ color: "teal", title, message: message ?? "", ...common }),
+    warn: (title, message) => void notifications.show({ color: "yellow", title, message, autoClose: false, ...common }),
     failed: (title, error) => {
       if (isSignedOut(error)) return;
       notifications.show({ color: "red", title, message: errorText(error), autoClose: 8_000, ...common });

@@ -53,6 +53,7 @@ export const activity = {
   inShortUnanswered: "It reached no key.",
   input: "in {{tokens}}",
   intro: "Every request of the last 7 days, newest first: which key served it, which ones were tried before, and why.",
+  keyNamed: "{{name}}",
   keyGone: "A deleted key",
   live: "Follow",
   liveHint: "New requests appear at the top. While you point at the list or scroll in it, they wait.",

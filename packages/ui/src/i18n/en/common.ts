@@ -16,4 +16,5 @@ export const common = {
   retry: "Try again",
   save: "Save",
   showHide: "Show or hide",
+  underWay: "This was sent and can no longer be cancelled. Wait for the answer.",
 } as const;

@@ -1,6 +1,7 @@
 export const errors = {
   conflict: "It conflicts with what is stored.",
   failed: "That did not work",
+  failedNamed: "Failed: {{what}}",
   forbidden: "This is not allowed from here.",
   internal: "The gateway met an error of its own; its log says more.",
   invalid: "Some of what was entered cannot be taken.",

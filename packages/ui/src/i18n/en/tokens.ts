@@ -35,6 +35,8 @@ export const tokens = {
   nameMissing: "Enter a name.",
   nameTooLong: "At most 200 characters.",
   neverUsed: "never used",
+  neverShown: "{{name}} was created, but never shown",
+  neverShownHint: "Its page was left before the answer came. Revoke it, and create another.",
   noLimit: "No limit",
   noneYet: "No tokens yet",
   noProviders: "There is no other provider.",

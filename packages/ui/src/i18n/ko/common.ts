@@ -18,4 +18,5 @@ export const common: SectionOf<"common"> = {
   retry: "다시 시도",
   save: "저장",
   showHide: "표시 또는 숨기기",
+  underWay: "이미 전송되어 취소할 수 없습니다. 응답을 기다려 주세요.",
 };

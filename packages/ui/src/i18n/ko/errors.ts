@@ -3,6 +3,7 @@ import type { SectionOf } from "../catalogue.ts";
 export const errors: SectionOf<"errors"> = {
   conflict: "저장된 내용과 충돌합니다.",
   failed: "작업을 완료하지 못했습니다",
+  failedNamed: "실패: {{what}}",
   forbidden: "여기에서는 허용되지 않습니다.",
   internal: "게이트웨이 내부 오류가 발생했습니다. 자세한 내용은 로그를 확인하세요.",
   invalid: "입력한 값 중 사용할 수 없는 것이 있습니다.",

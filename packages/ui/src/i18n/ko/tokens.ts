@@ -35,6 +35,8 @@ export const tokens: SectionOf<"tokens"> = {
   nameMissing: "이름을 입력하세요.",
   nameTooLong: "최대 200자까지 입력할 수 있습니다.",
   neverUsed: "사용한 적 없음",
+  neverShown: "{{name}} 토큰이 생성되었지만 표시되지 않았습니다",
+  neverShownHint: "응답이 오기 전에 페이지를 떠났습니다. 이 토큰을 취소하고 새로 만드세요.",
   noLimit: "제한 없음",
   noneYet: "아직 토큰이 없습니다",
   noProviders: "선택할 제공업체가 없습니다.",

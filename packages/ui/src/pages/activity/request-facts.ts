@@ -1,6 +1,6 @@
 import type { TFunction } from "i18next";
 import type { Attempt, Request } from "../../api/openapi.ts";
-import { keyNameOf } from "../../parts/key-name.ts";
+import { keyInSentence } from "../../parts/key-name.ts";
 import { outcomeLabel, ownErrorLabel, ownErrorText } from "../../parts/outcomes.ts";
 
 export type Tone = "good" | "bad" | "neutral";
@@ -50,12 +50,16 @@ export function inShort(request: Request, t: TFunction): string {
   }
   if (keyId === "provider") return t("activity.inShortOwnKey");
   if (last === undefined) return t("activity.inShortUnanswered");
-  const name = keyNameOf(last, t);
+  const name = keyInSentence(last, t);
   if (status >= 400) return t("activity.inShortPassed", { name, outcome: outcomeLabel(last.outcome, t) });
   const [first, second] = attempts;
   if (second === undefined || first === undefined) return t("activity.inShortServed", { name });
   if (attempts.length > 2) return t("activity.inShortAfter", { name, count: attempts.length - 1 });
-  return t("activity.inShortAfterOne", { name, failed: keyNameOf(first, t), outcome: outcomeLabel(first.outcome, t) });
+  return t("activity.inShortAfterOne", {
+    name,
+    failed: keyInSentence(first, t),
+    outcome: outcomeLabel(first.outcome, t),
+  });
 }
 
 /** Why an attempt had the key that it had. */

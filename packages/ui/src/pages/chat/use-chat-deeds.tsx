@@ -1,10 +1,15 @@
-import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
+import { useErrorText } from "../../api/error-text.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { CancelButton, Dialog } from "../../parts/dialog.tsx";
+import { useDialog } from "../../parts/dialog-context.ts";
 import { useNotify } from "../../parts/notify.ts";
+import { useDialogCall } from "../../parts/use-dialog-call.ts";
+import { useLatest } from "../../parts/use-latest.ts";
 import type { ChatRoom } from "./chat-room.ts";
 import type { Chat } from "./chat-store.ts";
 
@@ -18,7 +23,7 @@ export interface ChatDeeds {
   readonly removeAll: () => void;
 }
 
-type Dialog =
+type Asked =
   | { readonly kind: "rename" | "remove"; readonly chat: Chat }
   | { readonly kind: "removeAll"; readonly chat?: undefined };
 
@@ -27,14 +32,16 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
   const { t } = useTranslation();
   const notify = useNotify();
   const navigate = useNavigate();
-  const [dialog, setDialog] = useState<Dialog>();
+  const [dialog, setDialog] = useState<Asked>();
   const [isOpen, setOpen] = useState(false);
-  const open = (next: Dialog): void => {
+  const open = (next: Asked): void => {
     setDialog(next);
     setOpen(true);
   };
   const closeDialog = (): void => setOpen(false);
   const chat = dialog?.chat;
+  // Asked after a wait: another chat may be shown by then.
+  const { isShown } = useLatest({ isShown: (id: string) => id === shownId });
   const deeds: ChatDeeds = {
     rename: (one) => open({ kind: "rename", chat: one }),
     remove: (one) => open({ kind: "remove", chat: one }),
@@ -43,21 +50,13 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
       void room.close(one.id).then(
         () => {
           // The chat that is shown says so itself, where the notice would lie.
-          if (one.id !== shownId) notify.done(t("chat.closed"), t("chat.closedHint"));
+          if (!isShown(one.id)) notify.done(t("chat.closed"), t("chat.closedHint"));
         },
         (error: unknown) => notify.failed(t("chat.closeFailed"), error),
       ),
     reopen: (one) => void room.reopen(one.id).catch((error: unknown) => notify.failed(t("errors.failed"), error)),
   };
-  const remove = async (): Promise<void> => {
-    if (!chat) return;
-    await room.remove(chat.id);
-    if (chat.id === shownId) await navigate("/chat", { replace: true });
-  };
-  const removeAll = async (): Promise<void> => {
-    await room.removeAll();
-    await navigate("/chat", { replace: true });
-  };
+  const leaveChat = (): void => void navigate("/chat", { replace: true });
   const dialogs = (
     <>
       <RenameDialog
@@ -72,7 +71,10 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
         onClose={closeDialog}
         title={t("chat.deleteConfirm", { title: chat?.title ?? "" })}
         confirmLabel={t("common.delete")}
-        onConfirm={remove}
+        onConfirm={async () => chat && room.remove(chat.id)}
+        onDone={() => {
+          if (chat && isShown(chat.id)) leaveChat();
+        }}
       >
         {t("chat.deleteText")}
       </ConfirmDialog>
@@ -81,7 +83,8 @@ export function useChatDeeds(room: ChatRoom, shownId: string | undefined): reado
         onClose={closeDialog}
         title={t("chat.deleteAllConfirm")}
         confirmLabel={t("chat.deleteAll")}
-        onConfirm={removeAll}
+        onConfirm={() => room.removeAll()}
+        onDone={leaveChat}
       >
         {t("chat.deleteAllText")}
       </ConfirmDialog>
@@ -100,39 +103,39 @@ interface RenameDialogProps {
 function RenameDialog({ chat, isOpen, onClose, onRename }: RenameDialogProps): ReactNode {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      title={t("chat.renameHeading")}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-    >
-      <RenameForm title={chat?.title ?? ""} onRename={onRename} onClose={onClose} />
-    </Modal>
+    <Dialog isOpen={isOpen} onClose={onClose} title={t("chat.renameHeading")}>
+      <RenameForm title={chat?.title ?? ""} onRename={onRename} />
+    </Dialog>
   );
 }
 
-function RenameForm({
-  title,
-  onRename,
-  onClose,
-}: Pick<RenameDialogProps, "onRename" | "onClose"> & { readonly title: string }): ReactNode {
+interface RenameFormProps extends Pick<RenameDialogProps, "onRename"> {
+  readonly title: string;
+}
+
+function RenameForm({ title, onRename }: RenameFormProps): ReactNode {
   const { t } = useTranslation();
-  const notify = useNotify();
+  const errorText = useErrorText();
+  const { isBusy, close } = useDialog();
+  const { run, error } = useDialogCall({ send: onRename, onDone: close });
   const form = useForm({
     initialValues: { title },
     validate: { title: (value) => (value.trim() === "" ? t("chat.titleMissing") : null) },
   });
-  const rename = (value: string): void =>
-    void onRename(value.trim()).then(onClose, (error: unknown) => notify.failed(t("errors.failed"), error));
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => rename(values.title))}>
+    <form noValidate onSubmit={form.onSubmit((values) => run(values.title.trim()))}>
       <Stack>
         <TextInput label={t("chat.title")} data-autofocus maxLength={120} {...form.getInputProps("title")} />
+        {error !== null && (
+          <Alert color="red" role="alert">
+            {errorText(error)}
+          </Alert>
+        )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t("common.cancel")}
+          <CancelButton />
+          <Button type="submit" loading={isBusy}>
+            {t("common.save")}
           </Button>
-          <Button type="submit">{t("common.save")}</Button>
         </Group>
       </Stack>
     </form>

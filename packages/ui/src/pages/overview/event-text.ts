@@ -1,7 +1,7 @@
 import type { TFunction } from "i18next";
 import type { Notice, Provider, RecentEvent } from "../../api/openapi.ts";
 import type { Format } from "../../format/format.ts";
-import { keyNameOf } from "../../parts/key-name.ts";
+import { keyInSentence } from "../../parts/key-name.ts";
 import { reasonLabel } from "../provider/pool/key-status.tsx";
 import { noticeText } from "./notice-text.ts";
 
@@ -18,7 +18,7 @@ export function eventText(event: RecentEvent, words: EventWords): string | undef
   const { t } = words;
   const found = words.providers.find(({ id }) => id === event.provider_id);
   const provider = found?.name ?? t("overview.goneProvider");
-  const key = keyNameOf(event, t) || t("activity.keyGone");
+  const key = keyInSentence(event, t) || t("activity.keyGone");
   const count = event.key_ids?.length ?? 1;
   const isGone = found === undefined && event.provider_id !== undefined;
   const isKeyGone = key === t("activity.keyGone");

@@ -98,7 +98,7 @@ function BackLink(): ReactNode {
 /** The address here and the one that it stands in for. */
 function Where({ provider: { slug, base_url: baseUrl } }: { readonly provider: Provider }): ReactNode {
   return (
-    <Text size="sm" span ff="monospace" style={{ overflowWrap: "anywhere" }}>
+    <Text size="sm" span ff="monospace" lineClamp={3} title={baseUrl} style={{ overflowWrap: "anywhere" }}>
       {window.location.origin}/{slug} → {baseUrl}
     </Text>
   );

@@ -56,7 +56,9 @@ function DeleteProvider({ provider: { id, name, slug } }: { readonly provider: P
         confirmLabel={t("common.delete")}
         onConfirm={async () => {
           await call("DELETE /api/providers/{id}", { params: { id } });
-          await navigate("/settings/providers", { replace: true, state: decided });
+          // By the address: the event of it may come first, and its page then holds nothing of this any more.
+          const isHere = window.location.pathname.endsWith(`/settings/providers/${slug}`);
+          if (isHere) await navigate("/settings/providers", { replace: true, state: decided });
           void client.invalidateQueries({ queryKey: queryKeys.providers, exact: true });
           notify.done(t("provider.deleted", { name }));
         }}

@@ -1,16 +1,19 @@
 import { Alert, Anchor, Button, Group, Select, Stack, TextInput } from "@mantine/core";
-import { useForm } from "@mantine/form";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useForm, type UseFormReturnType } from "@mantine/form";
+import { useQueryClient } from "@tanstack/react-query";
 import { IconArrowLeft } from "@tabler/icons-react";
-import { useState, type ReactNode } from "react";
+import { useLayoutEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
 import { call } from "../../api/client.ts";
 import { useErrorText } from "../../api/error-text.ts";
-import type { Provider, ProviderPreset } from "../../api/openapi.ts";
+import type { ProviderPreset } from "../../api/openapi.ts";
 import { useFieldTexts } from "../../api/fault-text.ts";
 import { queryKeys } from "../../api/query-keys.ts";
+import { useDialog } from "../../parts/dialog-context.ts";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
+import { useDialogCall } from "../../parts/use-dialog-call.ts";
+import { useLatest } from "../../parts/use-latest.ts";
 import { useStake } from "../../parts/use-stake.ts";
 import { useNotify } from "../../parts/notify.ts";
 import { checkProvider, kinds, type ProviderKind, slugFor } from "./provider-forms.ts";
@@ -44,8 +47,27 @@ interface StepsProps {
 
 function Steps({ taken, initial, onStake }: StepsProps): ReactNode {
   const [chosen, setChosen] = useState<Chosen>(initial);
+  // What was typed before another provider was looked for, by the slug of the one that it was typed for.
+  const [drafts, setDrafts] = useState<ReadonlyMap<string, Values>>(new Map());
+  useStake(drafts.size > 0, onStake);
   if (chosen === undefined) return <PresetPicker onPick={(preset) => setChosen(preset ?? "other")} />;
-  return <ProviderForm chosen={chosen} taken={taken} onStake={onStake} onBack={() => setChosen(undefined)} />;
+  const name = chosen === "other" ? chosen : chosen.slug;
+  return (
+    <ProviderForm
+      chosen={chosen}
+      taken={taken}
+      draft={drafts.get(name)}
+      onDraft={(draft) => setDrafts((before) => withOrWithout(before, name, draft))}
+      onBack={() => setChosen(undefined)}
+    />
+  );
+}
+
+function withOrWithout(before: ReadonlyMap<string, Values>, name: string, draft: Values | undefined) {
+  const after = new Map(before);
+  if (draft === undefined) after.delete(name);
+  else after.set(name, draft);
+  return after;
 }
 
 interface Values {
@@ -58,11 +80,14 @@ interface Values {
 interface ProviderFormProps {
   readonly chosen: Exclude<Chosen, undefined>;
   readonly taken: readonly string[];
-  readonly onStake: (stake: AtStake) => void;
+  /** What was typed here before. */
+  readonly draft: Values | undefined;
+  /** Told what is typed; undefined for what was filled in already. */
+  readonly onDraft: (draft: Values | undefined) => void;
   readonly onBack: () => void;
 }
 
-function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): ReactNode {
+function ProviderForm({ chosen, taken, draft, onDraft, onBack }: ProviderFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const preset = chosen === "other" ? undefined : chosen;
@@ -80,18 +105,19 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
     },
   });
   const fieldTexts = useFieldTexts();
+  const { isBusy } = useDialog();
   const add = useAddProvider((error) => form.setErrors(fieldTexts(error)));
-  useStake(form.isDirty(), onStake);
+  useDraft(form, draft, onDraft);
   const { name, slug } = form.values;
   const isOwnSlug = form.isDirty("slug");
 
   return (
     <form
       noValidate
-      onSubmit={form.onSubmit((values) => add.mutate({ ...values, ...(preset ? { preset: preset.slug } : {}) }))}
+      onSubmit={form.onSubmit((values) => add.run({ ...values, ...(preset ? { preset: preset.slug } : {}) }))}
     >
       <Stack>
-        <Anchor component="button" type="button" size="sm" onClick={onBack}>
+        <Anchor component="button" type="button" size="sm" disabled={isBusy} onClick={onBack}>
           <Group gap={4} component="span">
             <IconArrowLeft size={14} />
             {t("providers.back")}
@@ -132,13 +158,13 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
           required
           {...form.getInputProps("slug")}
         />
-        {add.isError && Object.keys(form.errors).length === 0 && (
+        {add.error !== null && Object.keys(form.errors).length === 0 && (
           <Alert color="red" role="alert" title={t("providers.addFailed")}>
             {errorText(add.error)}
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button type="submit" loading={add.isPending}>
+          <Button type="submit" loading={isBusy}>
             {t("common.confirm")}
           </Button>
         </Group>
@@ -147,21 +173,39 @@ function ProviderForm({ chosen, taken, onStake, onBack }: ProviderFormProps): Re
   );
 }
 
-function useAddProvider(onError: (error: Error) => void) {
+function useAddProvider(onFailed: (error: Error) => void) {
   const { t } = useTranslation();
   const notify = useNotify();
   const navigate = useNavigate();
   const client = useQueryClient();
-  return useMutation({
-    mutationFn: (body: Values & { readonly preset?: ProviderPreset["slug"] }) => call("POST /api/providers", { body }),
-    onSuccess: async (provider: Provider) => {
+  return useDialogCall({
+    send: async (body: Values & { readonly preset?: ProviderPreset["slug"] }) => {
+      const provider = await call("POST /api/providers", { body });
       client.setQueryData(queryKeys.provider(provider.slug), provider);
       void client.invalidateQueries({ queryKey: queryKeys.providers, exact: true });
       notify.done(t("providers.added", { name: provider.name }));
-      await navigate(`/settings/providers/${provider.slug}`);
+      return provider;
     },
-    onError,
+    onDone: ({ slug }) => void navigate(`/settings/providers/${slug}`),
+    onFailed,
   });
+}
+
+/** Puts back what was typed before, and tells of what is. */
+function useDraft(
+  form: UseFormReturnType<Values>,
+  draft: Values | undefined,
+  onDraft: (draft: Values | undefined) => void,
+): void {
+  const [initial] = useState(draft);
+  const { setValues } = form;
+  useLayoutEffect(() => {
+    if (initial !== undefined) setValues(initial);
+  }, [initial, setValues]);
+  const { note } = useLatest({ note: onDraft });
+  const { values } = form;
+  const isDirty = form.isDirty();
+  useLayoutEffect(() => note(isDirty ? values : undefined), [note, isDirty, values]);
 }
 
 /** A second provider of the same preset is told from the first. */

@@ -40,7 +40,7 @@ export function ProviderRow({ provider, health }: ProviderRowProps): ReactNode {
                 /{slug}
               </Text>
             </Group>
-            <Text size="xs" c="dimmed" className={classes.url}>
+            <Text size="xs" c="dimmed" lineClamp={2} title={baseUrl} className={classes.url}>
               {baseUrl}
             </Text>
             <ProviderHealth provider={provider} health={health} />

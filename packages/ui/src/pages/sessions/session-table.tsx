@@ -14,6 +14,7 @@ import { keyNameOf } from "../../parts/key-name.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import { useNotify } from "../../parts/notify.ts";
 import { useIsBusyWith } from "../../parts/use-is-busy-with.ts";
+import { useLastShown } from "../../parts/use-last-shown.ts";
 import { useNowAndThen } from "../../parts/use-now-and-then.ts";
 import { useWindowRows } from "../../parts/use-window-rows.ts";
 import { FirstSteps } from "../overview/first-steps.tsx";
@@ -238,7 +239,7 @@ interface EndDialogProps {
 function EndDialog({ session, onClose, onEnded }: EndDialogProps): ReactNode {
   const { t } = useTranslation();
   const notify = useNotify();
-  const id = session?.id ?? "";
+  const id = useLastShown(session)?.id ?? "";
   return (
     <ConfirmDialog
       isOpen={session !== undefined}

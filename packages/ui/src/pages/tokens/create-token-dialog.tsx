@@ -8,6 +8,7 @@ import { call } from "../../api/client.ts";
 import type { NewToken } from "../../api/openapi.ts";
 import { providersQuery } from "../../api/queries.ts";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
+import { useNotify } from "../../parts/notify.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { connectPath } from "./token-facts.ts";
 import { TokenForm } from "./token-form.tsx";
@@ -45,6 +46,7 @@ interface StepsProps {
 
 function Steps({ onCreated, onDone, onStake }: StepsProps): ReactNode {
   const { t } = useTranslation();
+  const notify = useNotify();
   const client = useQueryClient();
   const { data: providers } = useQuery(providersQuery);
   const [created, setCreated] = useState<NewToken>();
@@ -58,10 +60,13 @@ function Steps({ onCreated, onDone, onStake }: StepsProps): ReactNode {
         const token = await call("POST /api/tokens", { body: terms });
         void client.invalidateQueries({ queryKey: queryKeys.tokens });
         void client.invalidateQueries({ queryKey: queryKeys.status });
+        return token;
+      }}
+      onDone={(token) => {
         setCreated(token);
         onCreated();
       }}
-      onCancel={onDone}
+      onMissed={({ name }) => notify.warn(t("tokens.neverShown", { name }), t("tokens.neverShownHint"))}
       onStake={onStake}
     />
   );

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../api/client.ts";
 import type { Token } from "../../api/openapi.ts";
@@ -7,6 +7,7 @@ import { queryKeys } from "../../api/query-keys.ts";
 import { isApiError } from "../../api/problem.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { useNotify } from "../../parts/notify.ts";
+import { useLastShown } from "../../parts/use-last-shown.ts";
 
 export interface RevokeTokenDialogProps {
   /** The dialog is open while there is one. */
@@ -18,10 +19,7 @@ export function RevokeTokenDialog({ token, onClose }: RevokeTokenDialogProps): R
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
-  // The dialog fades out with the name that it had.
-  const [asked, setAsked] = useState(token);
-  if (token !== undefined && token !== asked) setAsked(token);
-  const name = asked?.name ?? "";
+  const name = useLastShown(token)?.name ?? "";
   const revoke = async (): Promise<void> => {
     if (token === undefined) return;
     try {

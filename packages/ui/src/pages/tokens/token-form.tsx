@@ -1,6 +1,5 @@
 import { Alert, Button, Group, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useErrorText } from "../../api/error-text.ts";
@@ -8,7 +7,10 @@ import { useFieldTexts } from "../../api/fault-text.ts";
 import type { Provider, Token, TokenPatch } from "../../api/openapi.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
+import { CancelButton } from "../../parts/dialog.tsx";
+import { useDialog } from "../../parts/dialog-context.ts";
 import type { AtStake } from "../../parts/form-dialog.tsx";
+import { useDialogCall } from "../../parts/use-dialog-call.ts";
 import { useStake } from "../../parts/use-stake.ts";
 import {
   changedTerms,
@@ -21,42 +23,41 @@ import {
   type TermValues,
 } from "./token-terms.ts";
 
-export interface TokenFormProps {
+export interface TokenFormProps<Answer> {
   /** The token that is changed; left out for a new one. */
   readonly token?: Token | undefined;
   readonly providers: readonly Provider[];
   readonly submitLabel: string;
   readonly failedTitle: string;
   /** Sends what was filled in. The form stays, with the error, when it rejects. */
-  readonly onSubmit: (terms: TokenPatch & { readonly name: string }) => Promise<unknown>;
-  readonly onCancel: () => void;
+  readonly onSubmit: (terms: TokenPatch & { readonly name: string }) => Promise<Answer>;
+  readonly onDone: (answer: Answer) => void;
+  /** It was done when the form was there no more. */
+  readonly onMissed?: (answer: Answer) => void;
   /** Told whether something was typed that would be lost with the form. */
-  readonly onStake?: (stake: AtStake) => void;
-}
-
-function nobody(): void {
-  // The dialog around it may be closed at any time.
+  readonly onStake: (stake: AtStake) => void;
 }
 
 /** What a token is good for. */
-export function TokenForm(props: TokenFormProps): ReactNode {
-  const { token, providers, submitLabel, failedTitle, onSubmit, onCancel, onStake = nobody } = props;
+export function TokenForm<Answer>(props: TokenFormProps<Answer>): ReactNode {
+  const { token, providers, submitLabel, failedTitle, onSubmit, onDone, onMissed, onStake } = props;
   const { t } = useTranslation();
   const errorText = useErrorText();
   const fieldTexts = useFieldTexts();
   const form = useTermsForm(token, providers);
   useStake(form.isDirty(), onStake);
-  const submit = useMutation({
-    mutationFn: (values: TermValues) => {
+  const { isBusy } = useDialog();
+  const { run, error } = useDialogCall({
+    send: (values: TermValues) => {
       const name = values.name.trim();
       return onSubmit({ ...changedTerms(values, form.getInitialValues(), serverNow()), name });
     },
-    // Else the answer, and the token with it, would be kept for five minutes after the dialog is gone.
-    gcTime: 0,
-    onError: (error) => form.setErrors(byField(fieldTexts(error))),
+    onDone,
+    ...(onMissed && { onMissed }),
+    onFailed: (failure) => form.setErrors(byField(fieldTexts(failure))),
   });
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => submit.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit((values) => run(values))}>
       <Stack>
         <TextInput
           label={t("tokens.name")}
@@ -91,16 +92,14 @@ export function TokenForm(props: TokenFormProps): ReactNode {
             {...form.getInputProps("concurrent")}
           />
         </SimpleGrid>
-        {submit.isError && Object.keys(form.errors).length === 0 && (
+        {error !== null && Object.keys(form.errors).length === 0 && (
           <Alert color="red" role="alert" title={failedTitle}>
-            {errorText(submit.error)}
+            {errorText(error)}
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {t("common.cancel")}
-          </Button>
-          <Button type="submit" loading={submit.isPending}>
+          <CancelButton />
+          <Button type="submit" loading={isBusy}>
             {submitLabel}
           </Button>
         </Group>

@@ -157,9 +157,9 @@ function CsvButton({ choice, isReady }: { readonly choice: UsageChoice; readonly
   const notify = useNotify();
   const { data: providers = [] } = useQuery(providersQuery);
   const save = useMutation({
-    mutationFn: () => readForFile(choice),
-    onSuccess: (rows) => {
-      const { group } = choice;
+    // What it was asked for: something else may be chosen by the time that it is there.
+    mutationFn: async (asked: UsageChoice) => ({ group: asked.group, rows: await readForFile(asked) }),
+    onSuccess: ({ group, rows }) => {
       const table = rows.map((row) => [
         row.at,
         nameOf(row, "provider", { t, providers }),
@@ -178,7 +178,7 @@ function CsvButton({ choice, isReady }: { readonly choice: UsageChoice; readonly
       leftSection={<IconDownload size={16} />}
       loading={save.isPending}
       disabled={!isReady || rangeProblem(choice.range) !== undefined}
-      onClick={() => save.mutate()}
+      onClick={() => save.mutate(choice)}
     >
       {t("usage.csv")}
     </Button>

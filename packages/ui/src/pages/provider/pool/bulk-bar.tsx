@@ -1,45 +1,72 @@
 import { ActionBar, Button, Text } from "@mantine/core";
 import { IconBan, IconCircleCheck, IconRefresh, IconTestPipe, IconTrash } from "@tabler/icons-react";
+import { useWindowEvent } from "@mantine/hooks";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { KeyBulk } from "../../../api/openapi.ts";
 import { ConfirmDialog } from "../../../parts/confirm-dialog.tsx";
 import { useNotify } from "../../../parts/notify.ts";
+import { useLastShown } from "../../../parts/use-last-shown.ts";
 import type { KeyActions } from "./use-key-actions.ts";
 
 export interface BulkBarProps {
   readonly ids: readonly string[];
+  /** Those of them that the filter leaves out. */
+  readonly hiddenIds: readonly string[];
   readonly actions: KeyActions;
   readonly onTest: (ids: readonly string[]) => void;
-  readonly onClear: () => void;
+  readonly onDeselect: (ids: readonly string[]) => void;
+}
+
+/** Whether Escape has something nearer to close, or brings back what stood in a field. */
+function isMeantElsewhere(target: EventTarget | null): boolean {
+  const isTyping = target instanceof HTMLInputElement && target.type !== "checkbox";
+  return isTyping || document.querySelector("[role=dialog], [role=menu]") !== null;
+}
+
+/** What a question is about: what is selected behind it may change. */
+interface Asked {
+  readonly ids: readonly string[];
+  readonly hidden: number;
 }
 
 /** What can be done with all selected keys at once. */
-export function BulkBar({ ids, actions, onTest, onClear }: BulkBarProps): ReactNode {
+export function BulkBar({ ids, hiddenIds, actions, onTest, onDeselect }: BulkBarProps): ReactNode {
   const { t } = useTranslation();
   const notify = useNotify();
-  const [isAsking, setAsking] = useState(false);
-  const run = async (action: KeyBulk["action"]): Promise<void> => {
-    await actions.bulk({ action, ids: [...ids] });
-    onClear();
+  const [asked, setAsked] = useState<Asked>();
+  const shown = useLastShown(asked);
+  const run = async (action: KeyBulk["action"], of: readonly string[]): Promise<void> => {
+    await actions.bulk({ action, ids: [...of] });
+    // What was selected meanwhile stays selected.
+    onDeselect(of);
   };
   const tryTo = (action: KeyBulk["action"]): void => {
-    run(action).catch((error: unknown) => notify.failed(t("errors.failed"), error));
+    run(action, ids).catch((error: unknown) => notify.failed(t("errors.failed"), error));
   };
-  const count = ids.length;
+  const hidden = hiddenIds.length;
+  const clear = (): void => onDeselect(ids);
+  useWindowEvent(
+    "keydown",
+    (event) => {
+      if (event.key === "Escape" && !event.isComposing && !isMeantElsewhere(event.target)) clear();
+    },
+    // Before what it is meant for is closed by it.
+    { capture: true },
+  );
   return (
     <>
       <ActionBar
-        opened={count > 0}
-        onClose={onClear}
-        closeOnEscape
+        opened={ids.length > 0}
+        onClose={clear}
         role="region"
         aria-label={t("keys.selectedActions")}
         maw="calc(100vw - 1rem)"
         style={{ flexWrap: "wrap" }}
       >
         <Text size="sm" fw={600} role="status">
-          {t("keys.selected", { count })}
+          {t("keys.selected", { count: ids.length })}
+          {hidden > 0 && ` · ${t("keys.selectedHidden", { count: hidden })}`}
         </Text>
         <ActionBar.Divider />
         <Button
@@ -67,7 +94,7 @@ export function BulkBar({ ids, actions, onTest, onClear }: BulkBarProps): ReactN
           leftSection={<IconTestPipe size={15} />}
           onClick={() => {
             onTest(ids);
-            onClear();
+            clear();
           }}
         >
           {t("keys.test")}
@@ -77,19 +104,24 @@ export function BulkBar({ ids, actions, onTest, onClear }: BulkBarProps): ReactN
           variant="subtle"
           color="red"
           leftSection={<IconTrash size={15} />}
-          onClick={() => setAsking(true)}
+          onClick={() => setAsked({ ids, hidden })}
         >
           {t("keys.bulkDelete")}
         </Button>
         <ActionBar.CloseButton aria-label={t("keys.clearSelection")} />
       </ActionBar>
       <ConfirmDialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={t("keys.bulkDeleteConfirm", { count })}
+        isOpen={asked !== undefined}
+        onClose={() => setAsked(undefined)}
+        title={t("keys.bulkDeleteConfirm", { count: shown?.ids.length ?? 0 })}
         confirmLabel={t("common.delete")}
-        onConfirm={() => run("delete")}
+        onConfirm={() => run("delete", shown?.ids ?? [])}
       >
+        {shown !== undefined && shown.hidden > 0 && (
+          <Text size="sm" fw={600} component="span" display="block" mb="xs">
+            {t("keys.bulkDeleteHidden", { count: shown.hidden })}
+          </Text>
+        )}
         {t("keys.bulkDeleteText")}
       </ConfirmDialog>
     </>

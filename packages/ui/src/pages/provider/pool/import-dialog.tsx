@@ -1,5 +1,5 @@
 import { Alert, Button, Group, List, ScrollArea, Stack, Table, Text, Textarea } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../../api/client.ts";
@@ -7,7 +7,10 @@ import { useErrorText } from "../../../api/error-text.ts";
 import { useFaultText } from "../../../api/fault-text.ts";
 import type { KeyImportResult } from "../../../api/openapi.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
+import { CancelButton } from "../../../parts/dialog.tsx";
+import { useDialog } from "../../../parts/dialog-context.ts";
 import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
+import { useDialogCall } from "../../../parts/use-dialog-call.ts";
 import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
 
@@ -25,61 +28,56 @@ export function ImportDialog({ isOpen, onClose, providerId }: ImportDialogProps)
   const { t } = useTranslation();
   return (
     <FormDialog isOpen={isOpen} onClose={onClose} size="lg" title={t("keys.importHeading")}>
-      {(onStake) => <ImportSteps providerId={providerId} onClose={onClose} onStake={onStake} />}
+      {(onStake) => <ImportSteps providerId={providerId} onStake={onStake} />}
     </FormDialog>
   );
 }
 
-interface ImportStepsProps extends Omit<ImportDialogProps, "isOpen"> {
+interface ImportStepsProps extends Pick<ImportDialogProps, "providerId"> {
   readonly onStake: (stake: AtStake) => void;
 }
 
-function ImportSteps({ providerId, onClose, onStake }: ImportStepsProps): ReactNode {
+function ImportSteps({ providerId, onStake }: ImportStepsProps): ReactNode {
   const [text, setText] = useState("");
   const [preview, setPreview] = useState<KeyImportResult>();
   const [result, setResult] = useState<KeyImportResult>();
   useStake(text.trim() !== "" && result === undefined, onStake);
   const params = { id: providerId };
   const client = useQueryClient();
-  const check = useMutation({
-    mutationFn: () => call("POST /api/providers/{id}/keys/import", { params, body: { text, dry_run: true } }),
-    onSuccess: setPreview,
+  const { isBusy, close } = useDialog();
+  const check = useDialogCall({
+    send: () => call("POST /api/providers/{id}/keys/import", { params, body: { text, dry_run: true } }),
+    onDone: setPreview,
   });
   const { t } = useTranslation();
   const notify = useNotify();
-  const add = useMutation({
-    mutationFn: () => call("POST /api/providers/{id}/keys/import", { params, body: { text } }),
-    onSuccess: async (answer) => {
+  const add = useDialogCall({
+    send: async () => {
+      const answer = await call("POST /api/providers/{id}/keys/import", { params, body: { text } });
       await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });
       void client.invalidateQueries({ queryKey: queryKeys.preview(providerId) });
       notify.done(t("keys.importAdded", { count: answer.added.length }));
-      if (answer.skipped.length === 0) onClose();
+      return answer;
+    },
+    onDone: (answer) => {
+      if (answer.skipped.length === 0) close();
       else setResult(answer);
     },
   });
 
-  if (result) return <Outcome result={result} onClose={onClose} />;
+  if (result) return <Outcome result={result} onClose={close} />;
   if (preview) {
     return (
       <Preview
         preview={preview}
-        isBusy={add.isPending}
+        isBusy={isBusy}
         error={add.error}
         onBack={() => setPreview(undefined)}
-        onConfirm={() => add.mutate()}
+        onConfirm={() => add.run()}
       />
     );
   }
-  return (
-    <PasteForm
-      text={text}
-      onChange={setText}
-      isBusy={check.isPending}
-      error={check.error}
-      onCancel={onClose}
-      onCheck={() => check.mutate()}
-    />
-  );
+  return <PasteForm text={text} onChange={setText} isBusy={isBusy} error={check.error} onCheck={() => check.run()} />;
 }
 
 interface PasteFormProps {
@@ -87,11 +85,10 @@ interface PasteFormProps {
   readonly onChange: (text: string) => void;
   readonly isBusy: boolean;
   readonly error: unknown;
-  readonly onCancel: () => void;
   readonly onCheck: () => void;
 }
 
-function PasteForm({ text, onChange, isBusy, error, onCancel, onCheck }: PasteFormProps): ReactNode {
+function PasteForm({ text, onChange, isBusy, error, onCheck }: PasteFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   return (
@@ -118,9 +115,7 @@ function PasteForm({ text, onChange, isBusy, error, onCancel, onCheck }: PasteFo
           onChange={(event) => onChange(event.currentTarget.value)}
         />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            {t("common.cancel")}
-          </Button>
+          <CancelButton />
           <Button type="submit" loading={isBusy} disabled={text.trim() === ""}>
             {t("keys.importPreview")}
           </Button>
@@ -176,7 +171,7 @@ function Preview({ preview, isBusy, error, onBack, onConfirm }: PreviewProps): R
         </Alert>
       )}
       <Group justify="flex-end">
-        <Button variant="default" onClick={onBack}>
+        <Button variant="default" disabled={isBusy} onClick={onBack}>
           {t("keys.importAgain")}
         </Button>
         <Button loading={isBusy} disabled={understood.length === 0} onClick={onConfirm} data-autofocus>

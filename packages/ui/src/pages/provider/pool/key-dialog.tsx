@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -12,7 +12,10 @@ import type { Key } from "../../../api/openapi.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { amountOf } from "../../../parts/amount.ts";
 import { AmountInput } from "../../../parts/amount-input.tsx";
+import { CancelButton } from "../../../parts/dialog.tsx";
+import { useDialog } from "../../../parts/dialog-context.ts";
 import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
+import { useDialogCall } from "../../../parts/use-dialog-call.ts";
 import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
 import { isWeight, nameOf } from "./key-facts.ts";
@@ -36,7 +39,7 @@ export function KeyDialog({ isOpen, onClose, providerId, value }: KeyDialogProps
       onClose={onClose}
       title={value ? t("keys.editHeading", { name: nameOf(value) }) : t("keys.addHeading")}
     >
-      {(onStake) => <KeyForm onClose={onClose} providerId={providerId} value={value} onStake={onStake} />}
+      {(onStake) => <KeyForm providerId={providerId} value={value} onStake={onStake} />}
     </FormDialog>
   );
 }
@@ -47,11 +50,11 @@ interface KeyValues {
   readonly weight: string;
 }
 
-interface KeyFormProps extends Omit<KeyDialogProps, "isOpen"> {
+interface KeyFormProps extends Pick<KeyDialogProps, "providerId" | "value"> {
   readonly onStake: (stake: AtStake) => void;
 }
 
-function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNode {
+function KeyForm({ providerId, value, onStake }: KeyFormProps): ReactNode {
   const { t } = useTranslation();
   const errorText = useErrorText();
   const fieldTexts = useFieldTexts();
@@ -74,9 +77,10 @@ function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNo
     ...(form.isDirty("label") ? { label: label.trim() } : {}),
     ...(form.isDirty("weight") ? { weight: amountOf(weight) } : {}),
   };
-  const save = useSaveKey(providerId, value, onClose, (error) => form.setErrors(fieldTexts(error)));
+  const { isBusy } = useDialog();
+  const save = useSaveKey(providerId, value, (error) => form.setErrors(fieldTexts(error)));
   return (
-    <form noValidate onSubmit={form.onSubmit(({ api_key }) => save.mutate({ api_key: trimKeyText(api_key), changed }))}>
+    <form noValidate onSubmit={form.onSubmit(({ api_key }) => save.run({ api_key: trimKeyText(api_key), changed }))}>
       <Stack>
         <Stack gap={6}>
           <TextInput
@@ -98,16 +102,14 @@ function KeyForm({ onClose, providerId, value, onStake }: KeyFormProps): ReactNo
           styles={{ wrapper: { maxWidth: "10rem" } }}
           {...form.getInputProps("weight")}
         />
-        {save.isError && Object.keys(form.errors).length === 0 && (
+        {save.error !== null && Object.keys(form.errors).length === 0 && (
           <Alert color="red" role="alert">
             {errorText(save.error)}
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t("common.cancel")}
-          </Button>
-          <Button type="submit" loading={save.isPending}>
+          <CancelButton />
+          <Button type="submit" loading={isBusy}>
             {t("common.confirm")}
           </Button>
         </Group>
@@ -121,25 +123,27 @@ interface Entered {
   readonly changed: { readonly label?: string; readonly weight?: number };
 }
 
-function useSaveKey(providerId: string, value: Key | undefined, onDone: () => void, onError: (error: Error) => void) {
+function useSaveKey(providerId: string, value: Key | undefined, onFailed: (error: Error) => void) {
   const { t } = useTranslation();
   const notify = useNotify();
   const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ api_key, changed }: Entered) =>
-      value
-        ? call("PATCH /api/keys/{id}", {
-            params: { id: value.id },
-            body: api_key === "" ? changed : { ...changed, api_key },
-          })
-        : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...changed, api_key } }),
-    onSuccess: async (key: Key) => {
+  const { close } = useDialog();
+  const send = ({ api_key, changed }: Entered): Promise<Key> =>
+    value
+      ? call("PATCH /api/keys/{id}", {
+          params: { id: value.id },
+          body: api_key === "" ? changed : { ...changed, api_key },
+        })
+      : call("POST /api/providers/{id}/keys", { params: { id: providerId }, body: { ...changed, api_key } });
+  return useDialogCall({
+    send: async (entered: Entered) => {
+      const key = await send(entered);
       await client.invalidateQueries({ queryKey: queryKeys.keys(providerId) });
       void client.invalidateQueries({ queryKey: queryKeys.preview(providerId) });
       if (!value) notify.done(t("keys.added", { name: nameOf(key) }), t("keys.addedBound"));
-      onDone();
     },
-    onError,
+    onDone: close,
+    onFailed,
   });
 }
 

@@ -10,6 +10,7 @@ import { useFormat } from "../../../format/format.ts";
 import { ConfirmDialog } from "../../../parts/confirm-dialog.tsx";
 import { LoadFailed } from "../../../parts/load-failed.tsx";
 import { useAtFirstEnd } from "../../../parts/use-at-first-end.ts";
+import { useLastShown } from "../../../parts/use-last-shown.ts";
 import { useLatest } from "../../../parts/use-latest.ts";
 import { FirstRequest } from "../first-request.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -33,6 +34,11 @@ const noKeys: readonly Key[] = [];
 
 /** The API Key Pool of a provider. */
 export function PoolTab({ provider }: { readonly provider: Provider }): ReactNode {
+  // What is selected, filtered and typed is of this pool alone.
+  return <PoolSection key={provider.id} provider={provider} />;
+}
+
+function PoolSection({ provider }: { readonly provider: Provider }): ReactNode {
   const { t } = useTranslation();
   const { data: keys, error, refetch } = useQuery(keysQuery(provider.id));
   const [dialog, setDialog] = useState<Dialog>();
@@ -104,6 +110,11 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
   // A key that was deleted meanwhile is selected no more.
   const chosen = useMemo(() => keys.filter(({ id }) => selected.has(id)).map(({ id }) => id), [keys, selected]);
 
+  const hidden = useMemo(() => {
+    const inSight = new Set(shown.map(({ id }) => id));
+    return chosen.filter((id) => !inSight.has(id));
+  }, [shown, chosen]);
+
   const deeds: RowDeeds = useLatest({
     edit: (key) => onDialog({ kind: "edit", key }),
     remove: (key) => onDialog({ kind: "remove", key }),
@@ -154,7 +165,13 @@ function Pool({ provider, keys, onDialog, onAdd }: PoolProps): ReactNode {
           deeds={deeds}
         />
       )}
-      <BulkBar ids={chosen} actions={actions} onTest={tests.testMany} onClear={() => setSelected(new Set())} />
+      <BulkBar
+        ids={chosen}
+        hiddenIds={hidden}
+        actions={actions}
+        onTest={tests.testMany}
+        onDeselect={(ids) => setSelected((before) => withOrWithout(before, ids, false))}
+      />
     </>
   );
 }
@@ -205,7 +222,8 @@ interface DialogsProps {
 function Dialogs({ providerId, dialog, onClose }: DialogsProps): ReactNode {
   const { t } = useTranslation();
   const actions = useKeyActions(providerId);
-  const key = dialog && "key" in dialog ? dialog.key : undefined;
+  const shown = useLastShown(dialog);
+  const key = shown && "key" in shown ? shown.key : undefined;
   return (
     <>
       <KeyDialog isOpen={dialog?.kind === "add"} onClose={onClose} providerId={providerId} />
