@@ -151,7 +151,8 @@ describe("adding a key", () => {
     const { page } = session;
     await page.getByRole("button", { name: "Add Key" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a key" });
-    await dialog.getByLabel("API Key").waitFor();
+    // It listens once it has the focus.
+    await dialog.locator(":focus").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Add Key" }).click();
