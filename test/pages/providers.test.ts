@@ -135,7 +135,7 @@ it("changes the connection, and asks before stored keys go to another host", asy
   await page.getByText("Go on only if you trust it with them.").waitFor();
   expect(await provider("moving")).toMatchObject({ base_url: "https://old.example/v1" });
   await page.getByRole("button", { name: "Change the host" }).click();
-  await page.getByText("Saved").first().waitFor();
+  await page.getByText("Saved", { exact: true }).first().waitFor();
 
   const saved = await provider("moving");
   expect(saved.base_url).toBe("https://new.example/api");
@@ -259,14 +259,16 @@ it("cuts a long base URL in the list and on its page, and tells it whole to whoe
   await gateway.addProvider({ kind: "openai", slug: "long-address", baseUrl: long });
   await using session = await openSignedIn(browser, gateway, "/settings/providers", { width: 390 });
   const { page } = session;
-  const url = page.getByTitle(long);
-  await url.waitFor();
+  const heightOf = (what: string): Promise<number> =>
+    eventually(
+      async () => (await page.getByTitle(long).boundingBox())?.height ?? 0,
+      (height) => height > 0,
+      { what },
+    );
 
-  const height = (await url.boundingBox())?.height ?? Infinity;
-
-  expect(height).toBeLessThan(50);
+  expect(await heightOf("the address in the list")).toBeLessThan(50);
   await page.getByRole("link", { name: "long-address" }).click();
-  await page.getByTitle(long).waitFor();
-  expect((await page.getByTitle(long).boundingBox())?.height).toBeLessThan(90);
+  await page.getByRole("heading", { level: 1, name: "long-address" }).waitFor();
+  expect(await heightOf("the address on the page")).toBeLessThan(90);
   await expectAccessible(page);
 });
