@@ -1,5 +1,6 @@
 // Runs the tests of the program at debug level, and searches all that their gateways said and stored for parts of keys:
-// `npm run leaks [-- test/cases]`.
+// `npm run leaks [-- test/cases]`. A run of other tests leaves the same behind in a folder named by KEYWHEEL_TEST_TRACES;
+// `npm run leaks -- --search <folder>` looks there alone.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,19 +9,18 @@ import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { runTests } from "./lib/checks.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { ensurePostgres } from "./lib/postgres.mjs";
+import { ensureRedis } from "./lib/redis.mjs";
 import { say } from "./lib/say.mjs";
 
 /** Fewer characters may stand anywhere by chance, or as the mask by which people know a key. */
 const partLength = 12;
 
-const { positionals } = parseArgs({ allowPositionals: true });
-const traces = mkdtempSync(join(tmpdir(), "keywheel-leaks-"));
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { search: { type: "string" } } });
+const traces = values.search ?? mkdtempSync(join(tmpdir(), "keywheel-leaks-"));
 process.env.KEYWHEEL_TEST_TRACES = traces;
 try {
-  await ensureInstalled();
-  await ensureBuilt();
-  await ensureBrowser();
-  const { passed, failed } = await runTests("program", positionals);
+  const { passed, failed } = values.search === undefined ? await runAll() : { passed: 0, failed: 0 };
   const keys = [...new Set(readFileSync(join(traces, "keys.txt"), "utf8").split("\n"))].filter(isTelling);
   const files = filesIn(traces);
   const parts = partsOf(keys);
@@ -34,7 +34,17 @@ try {
   say(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 } finally {
-  rmSync(traces, { recursive: true, force: true });
+  if (values.search === undefined) rmSync(traces, { recursive: true, force: true });
+}
+
+/** Everything that the tests need, and the tests. */
+async function runAll() {
+  await ensureInstalled();
+  await ensureBuilt();
+  await ensureBrowser();
+  await ensurePostgres();
+  await ensureRedis();
+  return runTests("program", positionals);
 }
 
 /** A key of a few letters cannot be told from what is no key, and `$NAME` is none. @param {string} key */
