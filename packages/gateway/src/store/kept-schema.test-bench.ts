@@ -78,6 +78,8 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
   const state = await store.load();
   const bindings: unknown[] = [];
   for await (const page of store.readBindings(() => 0)) bindings.push(...page);
+  // The lane is this process's own, not of what is stored.
+  const { lane: _, ...activity } = await store.loadActivity();
   const contents = {
     masterKeyMatches: store.masterKeyMatches,
     ...state,
@@ -87,7 +89,7 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
     requests: await store.listRequests({ limit: 10 }),
     triedWithKey2: await store.listRequests({ limit: 10, keyId: "key_2" }),
     hours: await store.readUsage({ span: "hour", from: 0, to: Number.MAX_SAFE_INTEGER, by: [], limit: 100 }),
-    activity: await store.loadActivity(),
+    activity,
     adminToken: await store.getMeta("admin_token_sha256"),
   };
   const plain = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
