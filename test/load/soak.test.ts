@@ -225,9 +225,10 @@ it(
       ),
     ).toEqual([]);
     expect(gateway.logs()).not.toMatch(/"level":"(error|fatal)"/);
-    // A short run is still warming up; a leak of one request in ten would show in either.
-    const slack = minutes >= 20 ? 1.1 : 1.35;
-    expect(figures.memoryMib.end).toBeLessThan(figures.memoryMib.settled * slack + 10);
-    expect(figures.handles.end).toBeLessThan(figures.handles.settled * 1.25 + 25);
+    // A short run is still warming up, and on a busy machine a pause leaves the connections of a burst behind for a minute; a
+    // handle lost with one request in ten would show in either.
+    const slack = minutes >= 20 ? { memory: 1.1, handles: 25 } : { memory: 1.35, handles: 150 };
+    expect(figures.memoryMib.end).toBeLessThan(figures.memoryMib.settled * slack.memory + 10);
+    expect(figures.handles.end).toBeLessThan(figures.handles.settled * 1.25 + slack.handles);
   },
 );
