@@ -1,7 +1,5 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
-import { run } from "./run.mjs";
-import { say } from "./say.mjs";
+import { join } from "node:path";
+import { ensureProgram, foldersOnPath, isExecutable } from "./debian.mjs";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 const outsideOfPath = [
@@ -17,46 +15,18 @@ const outsideOfPath = [
 export function findBrowser() {
   const named = process.env.KEYWHEEL_TEST_BROWSER;
   if (named) return named;
-  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  const candidates = folders.flatMap((folder) => names.map((name) => join(folder, name)));
+  const candidates = foldersOnPath().flatMap((folder) => names.map((name) => join(folder, name)));
   return [...candidates, "/usr/bin/chromium", ...outsideOfPath].find(isExecutable);
 }
 
-/**
- * Installs Chromium where there is none and that can be done without asking anybody: on Debian and its kin, as root.
- *
- * @throws with what a person has to do, anywhere else
- */
-export async function ensureBrowser() {
-  if (findBrowser() !== undefined) return;
-  if (process.platform === "linux" && process.getuid?.() === 0 && isInstalled("apt-get")) {
-    say("Installing Chromium for the tests of the settings pages …");
-    const env = { DEBIAN_FRONTEND: "noninteractive" };
-    await run("apt-get", ["update"], { capture: true, env });
-    const install = await run("apt-get", ["install", "-y", "--no-install-recommends", "chromium"], {
-      capture: true,
-      env,
-    });
-    if (findBrowser() !== undefined) return;
-    say(install.output.trimEnd());
-  }
-  throw new Error(
-    "The tests of the settings pages need Chromium or Chrome, and there is none here: install one, or name its executable in KEYWHEEL_TEST_BROWSER.",
-  );
-}
-
-/** @param {string} name */
-function isInstalled(name) {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, name)));
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    // Not there, or not for us: either way it is none.
-    return false;
-  }
+/** Installs Chromium where there is none. @throws with what a person has to do where that cannot be done */
+export function ensureBrowser() {
+  return ensureProgram({
+    name: "Chromium",
+    use: "the tests of the settings pages",
+    debianPackage: "chromium",
+    find: findBrowser,
+    otherwise:
+      "The tests of the settings pages need Chromium or Chrome, and there is none here: install one, or name its executable in KEYWHEEL_TEST_BROWSER.",
+  });
 }
