@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog, type DialogProps } from "./dialog.tsx";
+import { DiscardQuestion } from "./discard-question.tsx";
 
 /** What would be lost with a dialog. */
 export type AtStake = "nothing" | "typed" | "shownOnce";
@@ -36,25 +37,17 @@ export function FormDialog({ isOpen, onClose, children, ...props }: FormDialogPr
       >
         {children(setStake)}
       </Dialog>
-      <Modal
+      <DiscardQuestion
         stackId="question"
-        opened={isOpen && isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isOpen && isAsking}
         title={t("common.discardHeading")}
-        closeButtonProps={{ "aria-label": t("common.discardNot") }}
+        stayLabel={t("common.discardNot")}
+        discardLabel={t("common.discard")}
+        onStay={() => setAsking(false)}
+        onDiscard={onClose}
       >
-        <Stack>
-          <Text size="sm">{stake === "shownOnce" ? t("common.discardShownOnce") : t("common.discardTyped")}</Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-              {t("common.discardNot")}
-            </Button>
-            <Button color="red" onClick={onClose}>
-              {t("common.discard")}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+        {stake === "shownOnce" ? t("common.discardShownOnce") : t("common.discardTyped")}
+      </DiscardQuestion>
     </Modal.Stack>
   );
 }

@@ -1,7 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { type Location, useBeforeUnload, useBlocker } from "react-router";
+import { DiscardQuestion } from "./discard-question.tsx";
 
 /** Of a navigation that nobody is to be asked about: what was at stake is gone, or the person has decided. */
 export const decided = { isDecided: true } as const;
@@ -24,23 +24,15 @@ export function LeaveGuard({ isDirty, isSamePlace }: LeaveGuardProps): ReactNode
     if (isDirty) event.preventDefault();
   });
   return (
-    <Modal
-      opened={blocker.state === "blocked"}
-      onClose={() => blocker.reset?.()}
+    <DiscardQuestion
+      isOpen={blocker.state === "blocked"}
       title={t("common.leaveHeading")}
-      closeButtonProps={{ "aria-label": t("common.leaveNot") }}
+      stayLabel={t("common.leaveNot")}
+      discardLabel={t("common.leave")}
+      onStay={() => blocker.reset?.()}
+      onDiscard={() => blocker.proceed?.()}
     >
-      <Stack>
-        <Text size="sm">{t("common.discardTyped")}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={() => blocker.reset?.()} data-autofocus>
-            {t("common.leaveNot")}
-          </Button>
-          <Button color="red" onClick={() => blocker.proceed?.()}>
-            {t("common.leave")}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+      {t("common.discardTyped")}
+    </DiscardQuestion>
   );
 }
