@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Reply, reply, runGateway, type RunGatewayOptions, type RunningGateway, sseText } from "@keywheel/testkit";
+import { inRows } from "../in-rows.ts";
 import { eventually, poolOf } from "../pooled-provider.ts";
-import { chatHead, inRows, RawClient } from "./sockets.ts";
+import { chatHead, RawClient } from "./sockets.ts";
 
 const mib = 1024 * 1024;
 const clients: RawClient[] = [];

@@ -1,7 +1,7 @@
 import { reply, runGateway, type RunningGateway, runRedis, type RunningRedis } from "@keywheel/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, queryPostgres } from "../../packages/testkit/src/postgres.ts";
-import { inRows } from "../load/sockets.ts";
+import { inRows } from "../in-rows.ts";
 import { eventually, type PooledProvider, poolOf } from "../pooled-provider.ts";
 
 // Three gateways on one PostgreSQL and one Redis, as behind a balancer: one configuration, one wheel.

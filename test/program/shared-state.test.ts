@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reply, runGateway, type RunningGateway, runRedis, type RunningRedis } from "@keywheel/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { inRows } from "../in-rows.ts";
 import { eventually, type PooledProvider, poolOf } from "../pooled-provider.ts";
 
 interface SharedStatus {
@@ -75,17 +76,6 @@ async function ask(gateway: RunningGateway, session?: string): Promise<{ status:
   return { status: response.status, key: response.headers.get("x-keywheel-key") ?? "-" };
 }
 
-/** `count` times `act`, at most `atOnce` at a time. */
-async function many<T>(count: number, atOnce: number, act: (index: number) => Promise<T>): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++) results[index] = await act(index);
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  return results;
-}
-
 const countOf = (letter: string): number => Array.from(pool.provider.picks()).filter((pick) => pick === letter).length;
 const at = (index: number): RunningGateway => gateways[index % gateways.length] as RunningGateway;
 
@@ -93,7 +83,7 @@ describe("three gateways on one Redis", () => {
   it("serve 6,000 requests exactly 3000, 2000 and 1000 by weights 3, 2, 1", async () => {
     await startGateways(3, [3, 2, 1]);
 
-    const answers = await many(6_000, 24, (index) => ask(at(index)));
+    const answers = await inRows(6_000, 24, (index) => ask(at(index)));
 
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     expect(gateways.map((gateway) => /Redis is away.*/.exec(gateway.logs())?.[0])).toEqual(
@@ -105,7 +95,7 @@ describe("three gateways on one Redis", () => {
   it("keep one key each for 1,000 sessions that come to two of them at the same moment", async () => {
     await startGateways(2, [1, 1, 1]);
 
-    const pairs = await many(1_000, 12, (index) => Promise.all([ask(at(0), `s${index}`), ask(at(1), `s${index}`)]));
+    const pairs = await inRows(1_000, 12, (index) => Promise.all([ask(at(0), `s${index}`), ask(at(1), `s${index}`)]));
 
     expect(pairs.filter(([one, other]) => one.status !== 200 || one.key !== other.key)).toEqual([]);
     expect(new Set(pairs.map(([one]) => one.key)).size).toBe(3);
@@ -113,7 +103,7 @@ describe("three gateways on one Redis", () => {
 
   it("all stop using a key within 100 ms of a 429 that one of them got", async () => {
     await startGateways(3, [1, 1]);
-    await many(6, 1, (index) => ask(at(index), `s${index}`));
+    await inRows(6, 1, (index) => ask(at(index), `s${index}`));
     pool.provider.forKey(pool.valueOf("A")).always(reply.json(429, {}, {}));
     const before = countOf("A");
 
@@ -122,7 +112,7 @@ describe("three gateways on one Redis", () => {
     await ask(at(0));
     await sleep(100);
     const afterwards = countOf("A");
-    const answers = await many(30, 6, (index) => ask(at(index), `s${index % 6}`));
+    const answers = await inRows(30, 6, (index) => ask(at(index), `s${index % 6}`));
 
     expect(afterwards - before).toBe(1);
     expect(countOf("A")).toBe(afterwards);
@@ -135,7 +125,7 @@ describe("with Redis away", () => {
   it("no client sees an error and cooldowns hold: killed, restarted empty, paused, under traffic", async () => {
     await startGateways(2, [1, 1, 1]);
     pool.provider.forKey(pool.valueOf("A")).always(reply.json(429, {}, {}));
-    await many(6, 1, (index) => ask(at(index)));
+    await inRows(6, 1, (index) => ask(at(index)));
     await sleep(100);
     const asked = countOf("A");
     const bad: unknown[] = [];
@@ -193,7 +183,7 @@ describe("with Redis away", () => {
     const start = performance.now();
     await at(0).restart();
     const startMs = performance.now() - start;
-    const answers = await many(4, 1, () => ask(at(0)));
+    const answers = await inRows(4, 1, () => ask(at(0)));
     const ready = await fetch(`${at(0).url}/readyz`);
     const status = await at(0).api<SharedStatus>("GET", "/status");
     const metrics = await (await fetch(`${at(0).url}/metrics`)).text();
