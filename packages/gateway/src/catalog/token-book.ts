@@ -111,6 +111,15 @@ export class TokenBook {
     });
   }
 
+  /** A token was used in another process. */
+  used(tokenId: string, at: number): void {
+    const record = this.#byId.get(tokenId);
+    if (record === undefined) return;
+    const lastUsedAt = latest(record.lastUsedAt, at) ?? at;
+    this.#byId.set(tokenId, { ...record, lastUsedAt });
+    this.#used.set(tokenId, lastUsedAt);
+  }
+
   /** Writes down when tokens were used since the last call. A failure leaves it for the next one. */
   async flushUses(): Promise<void> {
     const used = [...this.#used].map(([id, at]) => ({ id, at }));

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../telemetry/log.ts";
 import { type RedisAddress, readRedisUrl, redisUrlForms } from "../state/redis-url.ts";
 import { isPostgresUrl } from "../store/postgres-url.ts";
@@ -100,6 +101,13 @@ export const startSettings = {
     parse: integer(128, 16_777_216),
     fallback: undefined,
   },
+  workers: {
+    name: "workers",
+    argument: "<number>",
+    description: "processes that share the port; `auto`: one for each processor core (default: 1)",
+    parse: workers,
+    fallback: 1,
+  },
   requireToken: {
     name: "require-token",
     description: "let clients in only with a gateway token",
@@ -176,6 +184,17 @@ function database(text: string): string | undefined {
   if (/^sqlite:?$/i.test(address)) return undefined;
   if (isPostgresUrl(address)) return address;
   throw new Unfit("postgres://user:password@host:port/database, or `sqlite` for the embedded database");
+}
+
+const mostWorkers = 64;
+
+function workers(text: string): number {
+  if (text.trim().toLowerCase() === "auto") return Math.min(availableParallelism(), mostWorkers);
+  try {
+    return integer(1, mostWorkers)(text);
+  } catch {
+    throw new Unfit(`an integer from 1 to ${mostWorkers}, or auto`);
+  }
 }
 
 function redisUrl(text: string): RedisAddress {

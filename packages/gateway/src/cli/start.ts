@@ -1,17 +1,18 @@
-import { createLog, type OpenLog } from "../telemetry/log.ts";
+import type { OpenLog } from "../telemetry/log.ts";
 import { Redactor } from "../telemetry/redactor.ts";
 import { bannerFor } from "./banner.ts";
+import { dieLoudly } from "./die-loudly.ts";
+import { openLog } from "./open-log.ts";
 import type { Gateway } from "./serve/gateway.ts";
 import { clearRunning } from "./serve/ready-file.ts";
 import { onStopSignal } from "./serve/signals.ts";
 import type { Flags } from "./settings.ts";
-import { readStartOptions, type StartOptions } from "./start-options.ts";
-import { type Terminal, wantsColor } from "./terminal.ts";
+import { readStartOptions } from "./start-options.ts";
+import type { Terminal } from "./terminal.ts";
 import { programVersion } from "./version.ts";
 
 /** What of the control plane still runs when the gateway stops may take this long; nobody waits for its end. */
 const controlMs = 2000;
-const longestDeathMs = 3000;
 /** A start that takes longer is explained. */
 const slowMs = 2000;
 
@@ -19,11 +20,12 @@ const slowMs = 2000;
 export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   const options = readStartOptions(flags, terminal.environment);
   const redactor = new Redactor();
-  const log = openLog(options, terminal, redactor);
+  const log = openLog({ ...options, redactor, environment: terminal.environment });
   if (options.readyFile !== undefined) clearRunning(options.readyFile);
 
   const ending: Ending = { gateway: undefined };
-  dieLoudly(ending, log);
+  // What the pools know is worth a moment.
+  dieLoudly(log, async () => void (await ending.gateway?.stop({ graceMs: 0, controlMs: 0 })));
   const { startGateway } = await import("./serve/gateway.ts");
   const slow = setTimeout(() => log.log.info({ dataDir: options.dataDir }, "Still opening the data directory"), slowMs);
   const gateway = await startGateway({ options, environment: terminal.environment, log, redactor }).finally(() =>
@@ -57,17 +59,6 @@ interface Ending {
   gateway: Gateway | undefined;
 }
 
-function openLog({ logLevel, logFormat }: StartOptions, terminal: Terminal, redactor: Redactor): OpenLog {
-  const isTerminal = process.stderr.isTTY;
-  return createLog({
-    level: logLevel,
-    format: logFormat ?? (isTerminal ? "pretty" : "json"),
-    color: isTerminal && wantsColor(terminal.environment),
-    redact: redactor.redact,
-    sink: process.stderr.fd,
-  });
-}
-
 async function stop(
   gateway: Gateway,
   { log, flush }: OpenLog,
@@ -78,29 +69,4 @@ async function stop(
   if (cutOff > 0) log.warn({ cutOff }, "Responses were cut off because they did not end in time");
   log.info({}, "Stopped");
   await flush();
-}
-
-/** What nobody has caught leaves the process in a state that nobody knows: it is said, and the process ends. */
-function dieLoudly(ending: Ending, { log, flush }: OpenLog): void {
-  let isDying = false;
-  const die = (error: unknown): void => {
-    log.error({ err: error }, "Keywheel ends because of a fault of its own");
-    if (isDying) return;
-    isDying = true;
-    // A database that hangs must not keep the process.
-    setTimeout(() => process.exit(1), longestDeathMs);
-    void saveWhatIsKnown(ending, flush);
-  };
-  process.on("uncaughtException", die);
-  process.on("unhandledRejection", die);
-}
-
-/** What the pools know is worth a moment. */
-async function saveWhatIsKnown({ gateway }: Ending, flush: OpenLog["flush"]): Promise<void> {
-  try {
-    await flush();
-    await gateway?.stop({ graceMs: 0, controlMs: 0 });
-  } finally {
-    process.exit(1);
-  }
 }

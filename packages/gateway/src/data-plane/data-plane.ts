@@ -34,7 +34,7 @@ import {
 import type { RequestRecord } from "./request-record.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
-import { TokenLimits } from "./token-limits.ts";
+import { type Limits, TokenLimits } from "./token-limits.ts";
 import { uploadAddress, withUploadAddress } from "./upload-address.ts";
 import { UpgradeClient } from "./upgrade-client.ts";
 import { relay } from "./upgrade-relay.ts";
@@ -72,6 +72,8 @@ export interface DataPlaneDeps {
   /** Refuses what the machine cannot carry; default: nothing. @param running requests under way, this one included */
   readonly refusal?: (running: number) => OwnError | undefined;
   readonly patience?: ClientPatience;
+  /** Holds tokens to their limits; default: counts in this process. */
+  readonly limits?: Limits;
 }
 
 /** How long clients are waited for that hold up what they asked for themselves. */
@@ -121,13 +123,13 @@ export class DataPlane {
   readonly #deps: DataPlaneDeps;
   readonly #budget: BodyBudget;
   readonly #sharedValues = new SharedValues();
-  readonly #limits: TokenLimits;
+  readonly #limits: Limits;
   #running = 0;
 
   constructor(deps: DataPlaneDeps) {
     this.#deps = deps;
     this.#budget = new BodyBudget(deps.budgetBytes ?? defaultBudgetBytes);
-    this.#limits = new TokenLimits(deps.clock);
+    this.#limits = deps.limits ?? new TokenLimits(deps.clock);
   }
 
   /** Requests under way. */
@@ -215,7 +217,9 @@ export class DataPlane {
     if ("code" in admitted) return this.#answer(passage, admitted);
     const { token, ledger } = admitted;
     if (token !== undefined) ledger.tokenId = token.id;
-    const entry = this.#limits.enter(token);
+    const entering = this.#limits.enter(token);
+    // Not awaited where nobody else is asked: that would cost every request a turn.
+    const entry = entering instanceof Promise ? await entering : entering;
     if ("code" in entry) return this.#answer(passage, entry);
     try {
       return await this.#serveAdmitted(admitted, expectsContinue);

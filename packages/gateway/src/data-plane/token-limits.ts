@@ -11,6 +11,12 @@ export interface Entry {
   readonly leave: () => void;
 }
 
+/** Who lets requests in. */
+export interface Limits {
+  /** Lets a request of a token in, or says why not and how long to wait. */
+  enter(token: TokenRecord | undefined): Entry | OwnError | Promise<Entry | OwnError>;
+}
+
 const free: Entry = { leave: () => {} };
 
 /**
@@ -20,7 +26,7 @@ const free: Entry = { leave: () => {} };
  * limit says. What is refused does not count: a client that asks too often is not kept out for asking. Nothing is kept over
  * a restart.
  */
-export class TokenLimits {
+export class TokenLimits implements Limits {
   readonly #monotonic: () => number;
   readonly #uses = new Map<string, Use>();
 

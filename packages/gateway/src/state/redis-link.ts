@@ -1,6 +1,8 @@
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { poolScript } from "./pool-script.ts";
+import { fixedKeys, poolScript } from "./pool-script.ts";
 import type { RedisAddress } from "./redis-url.ts";
+import type { LinkListener, StateCall, StateLink } from "./state-link.ts";
+import { type Answer, readPush } from "./wire.ts";
 
 type Client = (Redis | Cluster) & {
   /** The script, by its hash; loaded again where the server has forgotten it. */
@@ -12,16 +14,10 @@ interface Library {
   readonly Redis: typeof Redis;
 }
 
-export interface RedisLinkOptions {
+export interface RedisLinkOptions extends LinkListener {
   readonly address: RedisAddress;
-  /** Pub/sub knows no databases: messages about unknown pools are left alone. */
-  readonly channel: string;
-  /** Called with what others did, in the order in which it was done. */
-  readonly onPush: (message: string) => void;
-  /** Called when a connection was lost. */
-  readonly onLost: () => void;
-  /** Called with why a connection could not be made; the words of the client library. */
-  readonly onError: (message: string) => void;
+  /** Begins every key and names the channel. */
+  readonly namespace: string;
 }
 
 const reconnectMs = 200;
@@ -30,17 +26,21 @@ const connectMs = 2_000;
 const silentMs = 5_000;
 
 /** Two connections: one to ask on, one that is told. They come back by themselves. */
-export class RedisLink {
+export class RedisLink implements StateLink {
   readonly #asking: Client;
   readonly #listening: Redis | Cluster;
-  readonly #channel: string;
+  readonly #namespace: string;
   #isSubscribed = false;
 
   private constructor(asking: Client, listening: Redis | Cluster, options: RedisLinkOptions) {
     this.#asking = asking;
     this.#listening = listening;
-    this.#channel = options.channel;
-    listening.on("message", (_channel: string, message: string) => options.onPush(message));
+    this.#namespace = options.namespace;
+    // Pub/sub knows no databases, and others may speak on the channel.
+    listening.on("message", (_channel: string, message: string) => {
+      const push = readPush(message);
+      if (push !== undefined) options.onPush(push);
+    });
     for (const client of [asking, listening]) {
       client.on("error", (error: Error) => options.onError(error.message));
       client.on("close", () => {
@@ -66,12 +66,16 @@ export class RedisLink {
     return this.#asking.status === "ready" && this.#isSubscribed;
   }
 
-  async run(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.#asking.keywheelPool(keys.length, ...keys, ...args);
+  async run({ poolId, decision, now, origin, body, names, shape }: StateCall): Promise<Answer> {
+    const keys = this.#keysOf(poolId, names);
+    const args = [decision, now, this.#channel, poolId, origin, JSON.stringify(body ?? {})];
+    if (shape !== undefined) args.push(shape.signature, shape.born);
+    const text = await this.#asking.keywheelPool(keys.length, ...keys, ...args);
+    return JSON.parse(String(text)) as Answer;
   }
 
-  async remove(keys: readonly string[]): Promise<void> {
-    await this.#asking.del(...keys);
+  async remove(poolId: string): Promise<void> {
+    await this.#asking.del(...this.#keysOf(poolId, []));
   }
 
   /** Settles when the server has answered on both connections. */
@@ -82,6 +86,16 @@ export class RedisLink {
   close(): void {
     this.#asking.disconnect();
     this.#listening.disconnect();
+  }
+
+  get #channel(): string {
+    return `${this.#namespace}:push`;
+  }
+
+  /** All keys of a pool are in one hash slot. */
+  #keysOf(id: string, names: readonly string[]): string[] {
+    const prefix = `${this.#namespace}:{${id}}:`;
+    return [...fixedKeys.map((name) => prefix + name), ...names.map((name) => prefix + name)];
   }
 
   async #subscribe(): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { type Choice, type Clock, MemoryState, type Question, type SharedState } from "@keywheel/pool";
+import type { Clock, SharedState } from "@keywheel/pool";
 import {
   aPolicy,
   aSession,
@@ -11,16 +11,14 @@ import {
   runRedisCluster,
   type RunningRedis,
 } from "@keywheel/testkit";
-import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { describeSharedState } from "../../../testkit/src/shared-state-suite.ts";
 import { testCertificate, testCertificateKey, trustTestCertificate } from "../data-plane/certificate.test-bench.ts";
-import { RedisState } from "./redis-state.ts";
+import type { LinkedState } from "./linked-state.ts";
+import { openRedisState } from "./redis-state.ts";
 import { readRedisUrl } from "./redis-url.ts";
-
-const reason = { code: "rate_limited", httpStatus: 429, message: null } as const;
-const refusal = { code: "authentication_failed", httpStatus: 401, message: null } as const;
+import { describeSharing, expectTwinOfMemory, keyOf, reason, refusal, ticketOf, until } from "./sharing.test-bench.ts";
 
 let redis: RunningRedis;
 beforeAll(async () => {
@@ -40,12 +38,12 @@ async function endingWithTest<T extends { dispose(): Promise<void> }>(starting: 
   return server;
 }
 
-const opened: RedisState[] = [];
+const opened: LinkedState[] = [];
 
-async function openState(clock: Clock, namespace = newNamespace(), patienceMs = 2_000): Promise<RedisState> {
+async function openState(clock: Clock, namespace = newNamespace(), patienceMs = 2_000): Promise<LinkedState> {
   const address = readRedisUrl(redis.url);
   if (address === undefined) throw new Error("no address");
-  const state = await RedisState.open({ address, clock, namespace, patienceMs });
+  const state = await openRedisState({ address, clock, namespace, patienceMs });
   opened.push(state);
   return state;
 }
@@ -61,115 +59,34 @@ function closeAll(): void {
   expect(troubles.every((trouble) => trouble === undefined)).toBe(true);
 }
 
-const keyOf = (choice: Choice): string => (choice.kind === "key" ? choice.keyId : "-");
-
-/** Until `holds`, or the time is over. @returns how long it took, ms */
-async function until(holds: () => Promise<boolean>, mostMs = 2_000): Promise<number> {
-  const start = performance.now();
-  while (!(await holds()) && performance.now() - start < mostMs) await new Promise((resolve) => setTimeout(resolve, 1));
-  return performance.now() - start;
-}
-
 describeSharedState("Redis", async () => ({
   open: async (clock) => openState(clock),
   dispose: async () => closeAll(),
 }));
 
+describeSharing("Redis", async () => ({
+  several: severalInRedis,
+  pause: () => redis.pause(),
+  resume: () => redis.resume(),
+  dispose: async () => closeAll(),
+}));
+
+let lastNamespace = "";
+
+async function severalInRedis(count: number, ...weights: number[]): Promise<LinkedState[]> {
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  const namespace = newNamespace();
+  lastNamespace = namespace;
+  const states = await Promise.all(Array.from({ length: count }, () => openState(clock, namespace)));
+  for (const state of states) await state.configure("p", keysOf(...weights), aPolicy());
+  return states;
+}
+
 describe("several instances", () => {
-  let lastNamespace = "";
   afterEach(closeAll);
 
-  async function several(count: number, ...weights: number[]): Promise<RedisState[]> {
-    const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-    const namespace = newNamespace();
-    lastNamespace = namespace;
-    const states = await Promise.all(Array.from({ length: count }, () => openState(clock, namespace)));
-    for (const state of states) await state.configure("p", keysOf(...weights), aPolicy());
-    return states;
-  }
-
-  async function ticketOf(state: SharedState, keyId: string) {
-    const choice = await state.choose("p", { pinnedTo: keyId });
-    if (choice.kind !== "key") throw new Error("no key");
-    return choice.ticket;
-  }
-
-  /** Until `holds`, or a second is over. @returns how long it took, ms */
-  async function until(holds: () => Promise<boolean>): Promise<number> {
-    const start = performance.now();
-    while (!(await holds()) && performance.now() - start < 1_000)
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    return performance.now() - start;
-  }
-
-  it("share one wheel: exact totals, whoever takes the turns", async () => {
-    const states = await several(3, 3, 2, 1);
-
-    const picks = await Promise.all(
-      Array.from({ length: 1_200 }, async (_, turn) => keyOf(await states[turn % 3]!.choose("p", {}))),
-    );
-
-    expect(["A", "B", "C"].map((key) => picks.filter((pick) => pick === key).length)).toEqual([600, 400, 200]);
-  });
-
-  it("bind a session once, though its first requests meet", async () => {
-    const [one, other] = await several(2, 1, 1, 1);
-    const sessions = Array.from({ length: 300 }, (_, index) => aSession(`s${index}`));
-
-    const pairs = await Promise.all(
-      sessions.map((session) => Promise.all([one!, other!].map((state) => state.choose("p", { session })))),
-    );
-
-    expect(pairs.filter(([a, b]) => keyOf(a!) !== keyOf(b!))).toEqual([]);
-  });
-
-  it("know each other's sessions, and serve them without asking", async () => {
-    const [one, other] = await several(2, 1, 1, 1);
-    const session = aSession("s");
-    await one!.choose("p", {});
-    const bound = keyOf(await one!.choose("p", { session }));
-    await until(async () => (await other!.snapshot("p")).some((key) => key.boundSessions > 0));
-
-    redis.pause();
-    const start = performance.now();
-    const there = await other!.choose("p", { session });
-    const tookMs = performance.now() - start;
-    redis.resume();
-
-    expect(there).toMatchObject({ kind: "key", keyId: bound, why: "session" });
-    expect(tookMs).toBeLessThan(100);
-  });
-
-  it("stop using a key within 100 ms of another's 429, bound sessions included", async () => {
-    const [one, other] = await several(2, 1, 1);
-    const session = aSession("s");
-    await other!.choose("p", { session });
-
-    await one!.fail(await ticketOf(one!, "A"), { rest: "ladder" }, reason, "key");
-    const tookMs = await until(async () => keyOf(await other!.choose("p", { session })) === "B");
-
-    expect(tookMs).toBeLessThan(100);
-    expect((await other!.snapshot("p"))[0]).toMatchObject({
-      health: { failures: 1 },
-      reason: { code: "rate_limited" },
-    });
-  });
-
-  it("count a burst that is seen by both as one failure", async () => {
-    const [one, other] = await several(2, 1, 1);
-    const tickets = [await ticketOf(one!, "A"), await ticketOf(other!, "A")];
-
-    await Promise.all([
-      one!.fail(tickets[0]!, { rest: "ladder" }, reason, "key"),
-      other!.fail(tickets[1]!, { rest: "ladder" }, reason, "key"),
-    ]);
-    await until(async () => (await one!.snapshot("p"))[0]?.health.failuresSeen === 2);
-
-    for (const state of [one!, other!]) expect((await state.snapshot("p"))[0]?.health.failures).toBe(1);
-  });
-
   it("put a pool back that the server has forgotten, without a word of trouble", async () => {
-    const [one, other] = await several(2, 2, 1);
+    const [one, other] = await severalInRedis(2, 2, 1);
     await one!.fail(await ticketOf(one!, "A"), { rest: "ladder" }, reason, "key");
     const client = new Redis(redis.url);
     await client.flushall();
@@ -184,7 +101,7 @@ describe("several instances", () => {
   });
 
   it("let what others say over the same channel pass by", async () => {
-    const [one] = await several(1, 1, 1);
+    const [one] = await severalInRedis(1, 1, 1);
     const client = new Redis(redis.url);
     for (const message of [
       "no JSON",
@@ -200,27 +117,6 @@ describe("several instances", () => {
 
     expect(await one!.choose("p", {})).toMatchObject({ keyId: "A" });
   });
-
-  it("learn of refusals, resets, objects and the end of sessions", async () => {
-    const [one, other] = await several(2, 1, 1);
-    const file = aSession("file").fingerprint;
-    const session = aSession("s");
-    await one!.disable(await ticketOf(one!, "A"), refusal);
-    expect(await until(async () => keyOf(await other!.choose("p", { pinnedTo: "A" })) === "-")).toBeLessThan(500);
-
-    await other!.reset("p", "A");
-    expect(await until(async () => keyOf(await one!.choose("p", { pinnedTo: "A" })) === "A")).toBeLessThan(500);
-
-    one!.pin("p", "B", [file]);
-    expect(await until(async () => other!.hasPins)).toBeLessThan(500);
-    expect(await other!.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });
-
-    await one!.choose("p", { session });
-    expect(await other!.endSession("p", session.fingerprint)).toBe(true);
-    expect(await until(async () => (await one!.snapshot("p")).every((key) => key.boundSessions === 0))).toBeLessThan(
-      500,
-    );
-  });
 });
 
 describe("after an outage", () => {
@@ -229,15 +125,10 @@ describe("after an outage", () => {
     const address = readRedisUrl(own.url);
     if (address === undefined) throw new Error("no address");
     const clock = createFakeClock();
-    const open = () => RedisState.open({ address, clock });
+    const open = () => openRedisState({ address, clock });
     const [one, other] = [await open(), await open()];
     for (const state of [one, other]) await state.configure("p", keysOf(1, 1, 1, 1), aPolicy());
     const isShared = async (): Promise<boolean> => one.trouble === undefined && other.trouble === undefined;
-    const ticketOf = async (state: SharedState, keyId: string) => {
-      const choice = await state.choose("p", { pinnedTo: keyId });
-      if (choice.kind !== "key") throw new Error("no key");
-      return choice.ticket;
-    };
     const fail = async (state: SharedState, keyId: string, hintMs = 0) =>
       state.fail(await ticketOf(state, keyId), { rest: "ladder", hintMs }, reason, "key");
     await fail(one, "A", 100_000);
@@ -299,7 +190,7 @@ describe("a server that has become slow", () => {
     const address = readRedisUrl(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     if (address === undefined) throw new Error("no address");
     const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-    const state = await RedisState.open({ address, clock, namespace: newNamespace() });
+    const state = await openRedisState({ address, clock, namespace: newNamespace() });
     await state.configure("p", keysOf(1), aPolicy());
     expect(state.trouble).toBeUndefined();
     const timed = async (): Promise<number> => {
@@ -336,7 +227,7 @@ describe("a connection", () => {
   async function take(url: string): Promise<{ trouble: string | undefined; key: string }> {
     const address = readRedisUrl(url);
     if (address === undefined) throw new Error("no address");
-    const state = await RedisState.open({ address, clock, namespace: newNamespace() });
+    const state = await openRedisState({ address, clock, namespace: newNamespace() });
     await state.configure("p", keysOf(1), aPolicy());
     const key = keyOf(await state.choose("p", {}));
     const { trouble } = state;
@@ -375,7 +266,7 @@ describe("a cluster", () => {
     if (address === undefined) throw new Error("no address");
     expect(address.kind).toBe("cluster");
     const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-    const [one, other] = [await RedisState.open({ address, clock }), await RedisState.open({ address, clock })];
+    const [one, other] = [await openRedisState({ address, clock }), await openRedisState({ address, clock })];
     await until(async () => one.trouble === undefined && other.trouble === undefined, 5_000);
     const pools = Array.from({ length: 12 }, (_, index) => `prv_${index}`);
 
@@ -404,100 +295,17 @@ describe("a cluster", () => {
 describe("the script", () => {
   afterEach(closeAll);
 
-  const step = fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc.record({
-        do: fc.constant("choose" as const),
-        session: fc.option(fc.nat(4)),
-        model: fc.option(fc.constantFrom("x", "y")),
-        tried: fc.constantFrom([], [], [], ["A"], ["B"], ["A", "C"]),
-      }),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constant("fail" as const),
-        ticket: fc.nat(60),
-        hintMs: fc.option(fc.nat(1_000_000)),
-        scope: fc.constantFrom("key" as const, "model" as const),
-      }),
-    },
-    {
-      weight: 3,
-      arbitrary: fc.record({ do: fc.constantFrom("succeed" as const, "hold" as const), ticket: fc.nat(60) }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ do: fc.constantFrom("disable" as const, "release" as const), ticket: fc.nat(60) }),
-    },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("reset" as const), keyId: fc.constantFrom("A", "B", "C") }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 2_000, 60_000, 300_000) }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ do: fc.constant("weigh" as const), weights: fc.array(fc.nat(3), { maxLength: 4 }) }),
-    },
-  );
-
   it("decides what memory decides, whatever comes", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const clock = createFakeClock();
-        const [twin, state] = [new MemoryState({ clock }), await openState(clock)];
-        const policy = aPolicy({ cooldownScope: "model" });
-        const both = async <T>(act: (one: SharedState, index: 0 | 1) => T | Promise<T>): Promise<[T, T]> => [
-          await act(twin, 0),
-          await act(state, 1),
-        ];
-        await both((one) => one.configure("p", keysOf(3, 2, 1), policy));
-        const tickets: [Choice, Choice][] = [];
-        const pair = (index: number) => tickets[index % Math.max(1, tickets.length)];
-
-        /** What both answered, line by line. */
-        const seen: [unknown[], unknown[]] = [[], []];
-        const note = (pairOfAnswers: readonly [unknown, unknown]): void => {
-          for (const [at, answer] of pairOfAnswers.entries()) seen[at]?.push(answer);
-        };
-
-        for (const one of steps) {
-          if (one.do === "choose") {
-            const question: Question = {
-              ...(one.session === null ? {} : { session: aSession(`s${one.session}`) }),
-              ...(one.model === null ? {} : { model: one.model }),
-              tried: new Set(one.tried),
-            };
-            const chosen = await both((each) => each.choose("p", question));
-            note(chosen);
-            if (chosen[0].kind === "key") tickets.push(chosen);
-          } else if (one.do === "wait") clock.advance(one.ms);
-          else if (one.do === "reset") await both((each) => each.reset("p", one.keyId));
-          else if (one.do === "weigh") await both((each) => each.configure("p", keysOf(...one.weights), policy));
-          else {
-            const found = pair(one.ticket);
-            if (found === undefined) continue;
-            const after = await both((each, at): unknown => {
-              const choice = found[at];
-              if (choice.kind !== "key") return undefined;
-              const hint = one.do !== "fail" || one.hintMs === null ? {} : { hintMs: one.hintMs };
-              if (one.do === "fail") return each.fail(choice.ticket, { rest: "ladder", ...hint }, reason, one.scope);
-              if (one.do === "succeed") return each.succeed(choice.ticket);
-              if (one.do === "disable") return each.disable(choice.ticket, refusal);
-              if (one.do === "hold") return each.hold(choice.ticket, 2_000);
-              return each.release(choice.ticket);
-            });
-            note(after);
-          }
-          note(await both((each) => each.snapshot("p")));
-        }
-        expect(seen[1]).toEqual(seen[0]);
-        opened.splice(opened.indexOf(state), 1);
-        expect(state.trouble).toBeUndefined();
-        state.close();
-      }),
-      { numRuns: 60 },
-    );
+    await expectTwinOfMemory(async (clock) => {
+      const state = await openState(clock);
+      return {
+        state,
+        close: () => {
+          opened.splice(opened.indexOf(state), 1);
+          expect(state.trouble).toBeUndefined();
+          state.close();
+        },
+      };
+    }, 60);
   }, 60_000);
 });

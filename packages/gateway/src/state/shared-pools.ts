@@ -1,15 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Clock, Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
-import { fixedKeys } from "./pool-script.ts";
-import type { RedisLink } from "./redis-link.ts";
 import { newSharedPool, type SharedPool, signatureOf, takeAnswer, takePush, wireConfiguration } from "./shared-pool.ts";
-import { type Answer, bindingName, type Push, readPush, toWireCell } from "./wire.ts";
+import type { StateLink } from "./state-link.ts";
+import { type Answer, bindingName, type Push, toWireCell } from "./wire.ts";
 import { within } from "./within.ts";
 
 export interface SharedPoolsOptions {
   readonly memory: MemoryState;
   readonly clock: Clock;
-  readonly namespace: string;
   /** How long a decision is waited for before it is made here. */
   readonly patienceMs: number;
   /** Called when the server goes away (with why) and when it is back (undefined). */
@@ -44,7 +42,7 @@ const mostEnded = 10_000;
 export class SharedPools {
   readonly #options: SharedPoolsOptions;
   readonly #pools = new Map<string, SharedPool>();
-  #link: RedisLink | undefined;
+  #link: StateLink | undefined;
   #isUp = false;
   #trouble: string | undefined = "not connected yet";
   #isRecovering = false;
@@ -70,7 +68,7 @@ export class SharedPools {
     return this.#hasPins;
   }
 
-  use(link: RedisLink): void {
+  use(link: StateLink): void {
     this.#link = link;
     void this.#recover();
   }
@@ -97,7 +95,7 @@ export class SharedPools {
   async remove(id: string): Promise<void> {
     if (!this.#pools.delete(id) || !this.#isUp || this.#link === undefined) return;
     try {
-      await within(this.#link.remove(this.#keysOf(id, [])), this.#options.patienceMs);
+      await within(this.#link.remove(id), this.#options.patienceMs);
     } catch (error) {
       this.lose(error);
     }
@@ -151,10 +149,9 @@ export class SharedPools {
   }
 
   /** What another instance did. */
-  takePush(text: string): void {
-    const push = readPush(text);
-    const pool = push === undefined ? undefined : this.#pools.get(push.p);
-    if (push === undefined || pool === undefined) return;
+  takePush(push: Push): void {
+    const pool = this.#pools.get(push.p);
+    if (pool === undefined) return;
     try {
       this.#takePush(pool, push);
     } catch (error) {
@@ -260,18 +257,17 @@ export class SharedPools {
 
   /** @throws if there is no answer in time, or none that makes sense */
   async #run(pool: SharedPool, decision: string, asked: Asked): Promise<Answer> {
-    const { namespace, clock, patienceMs } = this.#options;
+    const { clock, patienceMs } = this.#options;
     if (this.#link === undefined) throw new Error("not connected yet");
-    const keys = this.#keysOf(pool.id, asked.names ?? []);
-    const head = [decision, clock.now(), channelOf(namespace), pool.id, this.#self];
-    const args = [...head, JSON.stringify(asked.body ?? {})];
-    if (decision === "configure") args.push(pool.signature, randomBytes(6).toString("hex"));
-    const text = await within(this.#link.run(keys, args), asked.patienceMs ?? patienceMs);
-    const answer = JSON.parse(String(text)) as Answer;
+    const { body, names = [] } = asked;
+    const shape =
+      decision === "configure" ? { signature: pool.signature, born: randomBytes(6).toString("hex") } : undefined;
+    const call = { poolId: pool.id, decision, now: clock.now(), origin: this.#self, body, names };
+    const running = this.#link.run(shape === undefined ? call : { ...call, shape });
+    const answer = await within(running, asked.patienceMs ?? patienceMs);
     if (answer.missing === true) return answer;
     if (answer.pins !== undefined) this.#hasPins = true;
-    const names = decision === "touch" ? [] : (asked.names ?? []);
-    takeAnswer(pool, this.#options.memory, { answer, names });
+    takeAnswer(pool, this.#options.memory, { answer, names: decision === "touch" ? [] : names });
     return answer;
   }
 
@@ -312,16 +308,6 @@ export class SharedPools {
       if (answer !== undefined) await this.catchUp(pool.id, answer.v);
     }
   }
-
-  /** All keys of a pool are in one hash slot. */
-  #keysOf(id: string, names: readonly string[]): string[] {
-    const prefix = `${this.#options.namespace}:{${id}}:`;
-    return [...fixedKeys.map((name) => prefix + name), ...names.map((name) => prefix + name)];
-  }
-}
-
-export function channelOf(namespace: string): string {
-  return `${namespace}:push`;
 }
 
 function pause(ms: number): Promise<void> {

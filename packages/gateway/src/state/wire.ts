@@ -89,16 +89,26 @@ export function readBindingName(name: string): { kind: string; fingerprint: Fing
   return { kind: name.slice(0, 1), fingerprint: { high, low } };
 }
 
-export function toWireTicket(ticket: Ticket): object {
-  const { keyId, secretVersion, generation, mark, model, modelMark } = ticket;
-  return {
-    id: keyId,
-    sv: secretVersion,
-    g: generation,
-    mk: { c: mark.cooldowns, s: mark.failuresSeen },
-    model,
-    mm: modelMark === undefined ? undefined : { c: modelMark.cooldowns, s: modelMark.failuresSeen },
-  };
+export interface WireTicket extends NonNullable<Answer["t"]> {
+  readonly id: string;
+  readonly model: string | undefined;
+}
+
+export function toWireTicket(ticket: Ticket): WireTicket {
+  return { id: ticket.keyId, model: ticket.model, ...toAnswerTicket(ticket) };
+}
+
+/** What `toWireTicket` made, read again where the decision is made. */
+export function readWireTicket(poolId: string, ticket: WireTicket): Ticket {
+  const { id: keyId, model, ...rest } = ticket;
+  return readTicket(rest, { poolId, keyId, model });
+}
+
+/** As an answer carries it. */
+export function toAnswerTicket({ secretVersion, generation, mark, modelMark }: Ticket): NonNullable<Answer["t"]> {
+  const mk = { c: mark.cooldowns, s: mark.failuresSeen };
+  const mm = modelMark === undefined ? {} : { mm: { c: modelMark.cooldowns, s: modelMark.failuresSeen } };
+  return { sv: secretVersion, g: generation, mk, ...mm };
 }
 
 export function readTicket(

@@ -47,6 +47,10 @@ export class Instruments {
   readonly #running = this.#gauge("requests_running", "Requests of clients under way.");
   readonly #limit = this.#gauge("requests_limit", "Requests that may be under way at once.");
   readonly #refusedShare = this.#gauge("refused_share", "Part of new requests that is refused as too much, 0 to 1.");
+  readonly #workers = this.#gauge(
+    "workers",
+    "Other processes of this gateway that serve requests; 0 without --workers.",
+  );
   readonly #subscribers = this.#gauge("event_subscribers", "Pages that follow the events.");
   readonly #storeOk = this.#gauge("store_ok", "1 while the database can be written, else 0.");
   readonly #sharedStateOk = this.#gauge(
@@ -81,7 +85,7 @@ export class Instruments {
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    const { keys, requestsRunning, requestsLimit, refusedShare, eventSubscribers, storeOk, sharedStateOk } =
+    const { keys, requestsRunning, requestsLimit, refusedShare, workers, eventSubscribers, storeOk, sharedStateOk } =
       await this.#options.read();
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
@@ -89,6 +93,7 @@ export class Instruments {
     this.#running.set(requestsRunning);
     this.#limit.set(requestsLimit);
     this.#refusedShare.set(refusedShare);
+    this.#workers.set(workers);
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
     this.#sharedStateOk.set(sharedStateOk ? 1 : 0);

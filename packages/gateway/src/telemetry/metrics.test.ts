@@ -7,6 +7,7 @@ const nothing: Readings = {
   requestsRunning: 0,
   requestsLimit: 100,
   refusedShare: 0,
+  workers: 0,
   eventSubscribers: 0,
   storeOk: true,
   sharedStateOk: true,

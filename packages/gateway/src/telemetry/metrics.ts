@@ -26,6 +26,8 @@ export interface Readings {
   readonly requestsLimit: number;
   /** What part of new requests is refused as too much, 0 to 1. */
   readonly refusedShare: number;
+  /** Other processes that serve the data plane. */
+  readonly workers: number;
   readonly eventSubscribers: number;
   /** Whether the database can be written. */
   readonly storeOk: boolean;

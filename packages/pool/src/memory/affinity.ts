@@ -125,6 +125,15 @@ export class Affinity {
     return undefined;
   }
 
+  /** Whom it belongs to, without using it. One that has idled out may still be told of. */
+  ownerOf(pool: PoolCells, kind: "session" | "conversation" | "object", fingerprint: Fingerprint): string | undefined {
+    const owner =
+      kind === "object"
+        ? this.#makers.get(this.#objects.peek(fingerprint))
+        : this.#owners.get((kind === "session" ? this.#sessions : this.#conversations).peek(fingerprint));
+    return owner?.pool === pool ? owner.cell.entry.id : undefined;
+  }
+
   sweepIdle(now: EpochMs): number {
     const hasEnded = (slot: number, usedAt: EpochMs): boolean => {
       const owner = this.#owners.get(slot);

@@ -277,6 +277,8 @@ export class MemoryState implements SharedState {
     const pool = this.#pools.get(ticket.poolId);
     const cell = pool?.cell(ticket.keyId);
     if (pool === undefined || cell === undefined) return undefined;
+    // Whatever comes first after a clock was set back is to notice it.
+    pool.wake(this.#clock.now());
     const isSame = cell.entry.secretVersion === ticket.secretVersion && cell.generation === ticket.generation;
     return isSame ? { cell, pool } : undefined;
   }

@@ -2,6 +2,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { StatusReason } from "../ports/journal.ts";
 import type { Choice, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
 import { type Health, healthy, joinHealths } from "../rules/cooldown.ts";
+import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { Affinity } from "./affinity.ts";
 import type { CellState } from "./cell-state.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
@@ -119,6 +120,24 @@ export class SharedView {
     const cell = this.#pools.get(poolId)?.cell(keyId);
     const condition: Condition | undefined = model === undefined ? cell : cell?.models.get(model);
     return { health: condition?.health ?? healthy, reason: condition?.reason };
+  }
+
+  /** The key that a session, a conversation or an object belongs to, as far as anybody remembers. */
+  ownerOf(poolId: string, kind: "session" | "conversation" | "object", fingerprint: Fingerprint): string | undefined {
+    const pool = this.#pools.get(poolId);
+    return pool === undefined ? undefined : this.#affinity.ownerOf(pool, kind, fingerprint);
+  }
+
+  /** All that moves about a key; undefined for one that is gone. */
+  cellState(poolId: string, keyId: string): CellState | undefined {
+    const cell = this.#pools.get(poolId)?.cell(keyId);
+    return cell === undefined ? undefined : stateOf(cell);
+  }
+
+  /** Whether anything about a key has moved since the pool was new. */
+  hasMoved(poolId: string, keyId: string): boolean {
+    const cell = this.#pools.get(poolId)?.cell(keyId);
+    return cell !== undefined && hasMoved(cell);
   }
 
   /** The cells about which anything has moved since the pool was new. */

@@ -4,16 +4,26 @@ import { answerMetrics, type MetricsRoom } from "./metrics-room.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
+/** What others have to be asked around a call. */
+export interface Around {
+  /** Before a call is answered: what happened before is to be known. */
+  readonly before: () => Promise<void>;
+  /** Before the answer to a change is sent: it is to have taken effect. */
+  readonly afterChange: () => Promise<void>;
+}
+
 /** The control plane behind a socket. */
 export class ControlRoom {
   readonly #open: () => Promise<ControlApp>;
   readonly #metrics: MetricsRoom;
+  readonly #around: Around | undefined;
   #listener: Promise<Listener> | undefined;
 
   /** @param open loads the control plane; called once, with the first request or when it is told to */
-  constructor(open: () => Promise<ControlApp>, metrics: MetricsRoom) {
+  constructor(open: () => Promise<ControlApp>, metrics: MetricsRoom, around?: Around) {
     this.#open = open;
     this.#metrics = metrics;
+    this.#around = around;
   }
 
   /** May be called twice. */
@@ -23,12 +33,24 @@ export class ControlRoom {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    if (/^\/metrics(\?|$)/.test(request.url ?? "")) void answerMetrics(request, response, this.#metrics);
-    else void this.load().then((listen) => listen(request, response));
+    void this.#answer(request, response);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await this.#around?.before();
+    if (/^\/metrics(\?|$)/.test(request.url ?? "")) return await answerMetrics(request, response, this.#metrics);
+    const listen = await this.load();
+    await listen(request, response);
   }
 
   async #load(): Promise<Listener> {
     const [app, { getRequestListener }] = await Promise.all([this.#open(), import("@hono/node-server")]);
-    return getRequestListener(app.fetch);
+    const around = this.#around;
+    if (around === undefined) return getRequestListener(app.fetch);
+    return getRequestListener(async (...call: Parameters<typeof app.fetch>) => {
+      const answer = await app.fetch(...call);
+      if (!/^(GET|HEAD)$/.test(call[0].method)) await around.afterChange();
+      return answer;
+    });
   }
 }

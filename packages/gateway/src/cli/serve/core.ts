@@ -36,6 +36,8 @@ export interface CoreOptions {
   readonly allowPrivateMetadata: boolean;
   readonly maxRequests?: number | undefined;
   readonly maxMemoryMb?: number | undefined;
+  /** Processes that serve the data plane; default 1: this one. */
+  readonly workers?: number;
   readonly log: Log;
   readonly redactor: Redactor;
   /** Called while the database opens, which takes its time in a thread of its own: to load what is needed next. */
@@ -59,7 +61,7 @@ export interface Core {
   readonly store: OpenedStore;
   readonly journal: StoreJournal;
   readonly state: SharedState;
-  readonly sharing: Pick<StateRoom, "kind" | "trouble">;
+  readonly sharing: Pick<StateRoom, "kind" | "trouble" | "host">;
   readonly catalog: Catalog;
   readonly events: EventHub;
   readonly auth: AdminAuth;
@@ -73,6 +75,7 @@ export interface Core {
   /** Tells whoever wants to know what happened in a pool. Never throws. */
   readonly tell: (event: PoolEvent) => void;
   readonly onPoolEvent: (listener: (event: PoolEvent) => void) => void;
+  readonly onCatalogEvent: (listener: (event: CatalogEvent) => void) => void;
   /** Writes down what is left, gives up the data directory. May be called twice. */
   readonly close: () => Promise<void>;
 }
@@ -104,7 +107,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   // Whatever fails below, this one's failure is looked at when it is awaited.
   opening.catch(() => {});
   const parts = await loadParts();
-  const connecting = parts.openStateRoom({ redisUrl, clock: systemClock, log });
+  const connecting = parts.openStateRoom({
+    redisUrl,
+    clock: systemClock,
+    hasWorkers: (options.workers ?? 1) > 1,
+    log,
+  });
   connecting.catch(() => {});
   let store: OpenedStore | undefined;
   try {
@@ -151,6 +159,7 @@ async function joinCore(
   const environment = openEnvironment(parts.Environment, options);
 
   let tellChange: (event: CatalogEvent) => void = events.publish;
+  const changeListeners: ((event: CatalogEvent) => void)[] = [];
   const catalog = await parts.Catalog.open({
     stored: await store.load(),
     store,
@@ -158,7 +167,10 @@ async function joinCore(
     createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
     clock,
     environment,
-    events: (event) => tellChange(event),
+    events: (event) => {
+      tellChange(event);
+      for (const listener of changeListeners) listener(event);
+    },
     random: randomBytes,
     learnSecrets: (values) => redactor.learn(values),
     forgetOutcomes: (keyIds) => journal.forget(keyIds),
@@ -232,6 +244,7 @@ async function joinCore(
     madeToken,
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
+    onCatalogEvent: (listener) => void changeListeners.push(listener),
     close: async () => {
       // Those who wait below have timers that keep no process alive, and a database that is away has no connection that does.
       const alive = setInterval(() => {}, 60_000);

@@ -1,50 +1,42 @@
-import { isKeywheelError } from "@keywheel/pool";
-import { isOwnPage } from "../../control-plane/own-page.ts";
-import { DataPlane } from "../../data-plane/data-plane.ts";
-import { ownPageHeader } from "../../data-plane/headers.ts";
-import type { Upstream } from "../../data-plane/upstream.ts";
+import { type Clock, isKeywheelError, type PoolEvent } from "@keywheel/pool";
+import type { CatalogView } from "../../catalog/catalog.ts";
+import { DataPlane, type DataPlaneDeps } from "../../data-plane/data-plane.ts";
+import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
+import { programVersion } from "../version.ts";
 import { logRequest } from "./access-log.ts";
 import type { Core } from "./core.ts";
+import type { LoadRoom } from "./load-room.ts";
 import { readKeysByStatus } from "./readings.ts";
 
-export interface ObservedParts {
-  readonly core: Core;
-  readonly upstream: Upstream;
+export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnPage" | "limits"> {
+  readonly catalog: CatalogView;
+  readonly clock: Clock;
+  readonly load: Pick<LoadRoom, "bodyBytes" | "refusal">;
   readonly log: OpenLog;
   readonly redactor: Redactor;
-  readonly version: string;
+  /** Which of several processes this is; 0 for the one that does everything. */
+  readonly worker: number;
+  /** Told what happens to keys. Never throws. */
+  readonly tell: (event: PoolEvent) => void;
+  /** Told of each request that has ended. Never throws. */
+  readonly onRequest: (record: RequestRecord) => void;
 }
 
 /** The data plane, with everybody told who wants to know what it does. */
-export function openDataPlane({ core, upstream, log: { log, isWritten }, redactor, version }: ObservedParts): {
-  readonly dataPlane: DataPlane;
-  readonly metrics: Metrics;
-} {
-  const { activity, auth, catalog, clock, events, load, sharing, store, tell } = core;
-  const metrics: Metrics = new Metrics({
-    version,
-    slugOf: (id) => slugOf(catalog, id),
-    read: async () => ({
-      keys: await readKeysByStatus(catalog),
-      requestsRunning: dataPlane.running,
-      eventSubscribers: events.subscribers,
-      storeOk: store.trouble === undefined,
-      sharedStateOk: sharing.trouble() === undefined,
-      requestsLimit: load.mostRunning,
-      refusedShare: load.state().refusedShare,
-    }),
-  });
-  core.onPoolEvent((event) => metrics.event(event));
-
-  const dataPlane = new DataPlane({
-    catalog,
-    upstream,
-    clock,
-    newId: createRequestIds(clock.now()),
-    isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers, ownPageHeader),
+export function openDataPlane({
+  log: { log, isWritten },
+  redactor,
+  worker,
+  tell,
+  ...parts
+}: DataPlaneParts): DataPlane {
+  const { clock, load, onRequest } = parts;
+  return new DataPlane({
+    ...parts,
+    newId: createRequestIds(clock.now(), worker),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
@@ -53,16 +45,47 @@ export function openDataPlane({ core, upstream, log: { log, isWritten }, redacto
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
     onRequest: (record) => {
-      activity.requestEnded(record);
-      metrics.request(record);
+      onRequest(record);
       if (record.error !== "overloaded" && isWritten("info")) logRequest(log, record);
     },
     onFault: (what, error) => log.error({ err: error, what }, "Something went wrong inside Keywheel"),
-    version,
+    version: programVersion(),
     budgetBytes: load.bodyBytes,
     refusal: load.refusal,
   });
-  return { dataPlane, metrics };
+}
+
+/** What all processes of this gateway carry together. */
+export type TotalLoad = () => {
+  readonly running: number;
+  readonly mostRunning: number;
+  readonly refusedShare: number;
+  /** Processes that serve the data plane. */
+  readonly workers: number;
+};
+
+/** What is counted, over all processes of this gateway. */
+export function openMetrics(core: Core, total: TotalLoad): Metrics {
+  const { catalog, events, sharing, store } = core;
+  const metrics = new Metrics({
+    version: programVersion(),
+    slugOf: (id) => slugOf(catalog, id),
+    read: async () => {
+      const { running, mostRunning, refusedShare, workers } = total();
+      return {
+        keys: await readKeysByStatus(catalog),
+        requestsRunning: running,
+        requestsLimit: mostRunning,
+        refusedShare,
+        workers,
+        eventSubscribers: events.subscribers,
+        storeOk: store.trouble === undefined,
+        sharedStateOk: sharing.trouble() === undefined,
+      };
+    },
+  });
+  core.onPoolEvent((event) => metrics.event(event));
+  return metrics;
 }
 
 /** Undefined for a provider that was removed while it served. */
@@ -75,9 +98,9 @@ function slugOf({ providers }: Core["catalog"], providerId: string): string | un
   }
 }
 
-/** `req_…`, growing, and not those of a former process. */
-function createRequestIds(startedAt: number): () => string {
-  const prefix = `req_${startedAt.toString(36)}`;
+/** `req_…`, growing, and not those of a former process, nor of one beside this. */
+function createRequestIds(startedAt: number, worker: number): () => string {
+  const prefix = `req_${startedAt.toString(36)}${worker === 0 ? "" : `w${worker.toString(36)}x`}`;
   let count = 0;
   return () => `${prefix}${(++count).toString(36).padStart(4, "0")}`;
 }

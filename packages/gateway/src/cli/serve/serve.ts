@@ -1,20 +1,25 @@
 import { join } from "node:path";
-import { admit, checkBind, isLoopback, judgeVisitor, refusalBody } from "../../control-plane/doors.ts";
+import { checkBind, isLoopback } from "../../control-plane/doors.ts";
+import { isOwnPage } from "../../control-plane/own-page.ts";
+import { ownPageHeader } from "../../data-plane/headers.ts";
+import type { RequestRecord } from "../../data-plane/request-record.ts";
+import { TokenLimits } from "../../data-plane/token-limits.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { wrongWords } from "../exit.ts";
 import type { StartOptions } from "../start-options.ts";
 import { programVersion } from "../version.ts";
-import { openControlPlane } from "./control-plane.ts";
+import { type ControlPlaneParts, openControlPlane } from "./control-plane.ts";
 import { ControlRoom } from "./control-room.ts";
 import type { Core, Reach } from "./core.ts";
 import type { Gateway, GatewayParts } from "./gateway.ts";
-import { openDataPlane } from "./observe.ts";
-import { answerRaw } from "./raw-answers.ts";
+import { type Doors, openOwnDoors, openWorkersDoors } from "./open-doors.ts";
+import { openDataPlane, openMetrics } from "./observe.ts";
 import { removeRunning, writeRunning } from "./ready-file.ts";
-import { type Rooms, type RunningServer, startServer } from "./server.ts";
+import type { Rooms } from "./server.ts";
 import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -40,44 +45,75 @@ export function refuseOpenDoors({ catalog, auth }: Core, { host }: StartOptions)
 /** Opens the doors, in an order in which nothing is reached before it can answer. */
 export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const { options, log, redactor } = parts;
+  const { activity, auth, load } = core;
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
   const upstream = openUpstream({ ...options, clock: core.clock, environment: parts.environment });
-  const { dataPlane, metrics } = openDataPlane({ core, upstream, version: programVersion(), ...parts });
+  const limits = new TokenLimits(core.clock);
+  const onRequest = (record: RequestRecord): void => {
+    activity.requestEnded(record);
+    metrics.request(record);
+  };
+  const dataPlane = openDataPlane({
+    ...core,
+    upstream,
+    isOwnPage: ({ headers }) => isOwnPage(headers, auth.browsers, ownPageHeader),
+    limits,
+    log,
+    redactor,
+    worker: 0,
+    onRequest,
+  });
+  let doors: Doors | undefined;
+  const total = (): ReturnType<Doors["load"]> & { readonly running: number; readonly workers: number } => {
+    const own = load.state();
+    const carried = doors?.load(own) ?? { ...own, mostRunning: load.mostRunning };
+    return { ...carried, running: dataPlane.running + (doors?.running() ?? 0), workers: doors?.workers() ?? 0 };
+  };
+  const metrics: Metrics = openMetrics(core, total);
   const control = new ControlRoom(
     () =>
       openControlPlane({
         core,
-        ...controlParts(core, { upstream, redactor, life, running: () => dataPlane.running }),
+        ...controlParts(core, { upstream, redactor, life, total }),
         log: log.log,
       }),
     {
       metrics,
       auth: isLoopback(options.host) ? undefined : core.auth,
     },
+    options.workers === 1
+      ? undefined
+      : { before: async () => void (await doors?.flush()), afterChange: async () => void (await doors?.settle()) },
   );
   // Before the doors open: loading it later would hold up the first requests.
   await control.load();
-  const server = await startServer(roomsFor(options, control, dataPlane), {
-    ...options,
-    mostConnections: core.load.mostConnections,
-  });
-  life.urls.push(server.url);
+  const rooms = {
+    control: (request, response) => control.handle(request, response),
+    data: (request, response, expectsContinue) => void dataPlane.handle(request, response, expectsContinue),
+    upgrade: (request, socket, head) => dataPlane.handleUpgrade(request, socket, head),
+  } satisfies Pick<Rooms, "control" | "data" | "upgrade">;
+  const opened =
+    options.workers === 1
+      ? await openOwnDoors(rooms, { options, load })
+      : await openWorkersDoors(rooms, { core, limits, onRequest, ...parts });
+  doors = opened;
+  life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);
   setTimeout(() => void metrics.load(), metricsAfterMs).unref();
 
   return {
-    url: server.url,
+    url: opened.url,
     madeToken: core.madeToken,
-    createSignInLink: () => `${server.url}/ui/sign-in?code=${core.auth.createSignInCode().code}`,
-    running: () => dataPlane.running,
-    announce: () => announce(server, options),
-    cut: () => server.cut(),
+    createSignInLink: () => `${opened.url}/ui/sign-in?code=${core.auth.createSignInCode().code}`,
+    running: () => total().running,
+    announce: () => announce(opened, options),
+    cut: () => opened.cut(),
     stop: async (patience) => {
       life.isStopping = true;
       withdraw(options);
       core.events.close();
-      const outcome = await server.stop(patience);
+      const outcome = await opened.stop(patience);
       await upstream.close();
       await upkeep.stop();
       await core.close();
@@ -98,12 +134,12 @@ function controlParts(
     upstream,
     redactor,
     life,
-    running,
+    total,
   }: {
     readonly upstream: Upstream;
     readonly redactor: Redactor;
     readonly life: Life;
-    readonly running: () => number;
+    readonly total: ControlPlaneParts["info"]["load"];
   },
 ) {
   return {
@@ -113,32 +149,11 @@ function controlParts(
       urls: () => life.urls,
       masterKeyOk: () => core.store.masterKeyMatches,
       sharing: core.sharing,
-      load: () => ({ ...core.load.state(), running: running(), mostRunning: core.load.mostRunning }),
+      load: total,
     },
     testKey: createKeyTest(core, redactor, async () => upstream),
     listModels: createModelLister(core, redactor, async () => upstream),
     notReady: () => (life.isStopping ? "the gateway is stopping" : undefined),
-  };
-}
-
-function roomsFor(
-  { host, allowHost, allowOrigin }: StartOptions,
-  control: ControlRoom,
-  dataPlane: ReturnType<typeof openDataPlane>["dataPlane"],
-): Rooms {
-  const policy = { boundHost: host, allowHosts: allowHost, allowOrigins: allowOrigin };
-  return {
-    admits: (request, response) => admit(request, response, policy),
-    control: (request, response) => control.handle(request, response),
-    data: (request, response, expectsContinue) => void dataPlane.handle(request, response, expectsContinue),
-    admitsUpgrade: ({ method = "GET", url = "/", headers, socket: { localAddress } }, socket) => {
-      const verdict = judgeVisitor({ method, url, headers, localAddress }, policy);
-      if (verdict.kind !== "refuse") return true;
-      const { status, text: body } = refusalBody(verdict);
-      answerRaw(socket, { status, code: verdict.code, contentType: "application/problem+json", body });
-      return false;
-    },
-    upgrade: (request, socket, head) => dataPlane.handleUpgrade(request, socket, head),
   };
 }
 
@@ -162,7 +177,7 @@ function startUpkeep({ sessions, activity, catalog, store, state, clock }: Core,
   return upkeep;
 }
 
-function announce({ url }: RunningServer, { dataDir, readyFile }: StartOptions): void {
+function announce({ url }: Doors, { dataDir, readyFile }: StartOptions): void {
   const running = { url, pid: process.pid, version: programVersion() };
   writeRunning(join(dataDir, runningFile), running);
   // Last: who waits for it finds everything in place.

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isControlPath } from "../../control-plane/doors.ts";
 import { failed } from "../exit.ts";
@@ -24,6 +24,8 @@ export interface Rooms {
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Listens there instead, for processes on the same machine; no address then. */
+  readonly socketPath?: string;
   /** Connections of clients at once; default: no bound. */
   readonly mostConnections?: number;
 }
@@ -95,10 +97,10 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     answerClientError(error, socket, connections.isBusy(socket));
   });
 
-  const address = await listen(server, options);
+  const port = await listen(server, options);
   return {
-    url: urlOf(options.host, address.port),
-    port: address.port,
+    url: urlOf(options.host, port),
+    port,
     stop: (patience) => {
       isStopping = true;
       return stop(server, busy, patience);
@@ -133,13 +135,13 @@ function track({ exchanges, connections }: Busy, request: IncomingMessage, respo
   });
 }
 
-function listen(server: Server, { host, port }: ServerOptions): Promise<AddressInfo> {
+/** @returns the port; 0 for a socket of this machine's */
+function listen(server: Server, { host, port, socketPath }: ServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, { host, port }), error)));
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ ...(socketPath === undefined ? { host, port } : { path: socketPath }), backlog: 1024 }, () => {
       const address = server.address();
-      if (address === null || typeof address === "string") reject(failed("The server has no address."));
-      else resolve(address);
+      resolve(address === null || typeof address === "string" ? 0 : address.port);
     });
   });
 }

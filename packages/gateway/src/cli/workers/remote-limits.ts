@@ -1,0 +1,39 @@
+import type { TokenRecord } from "../../catalog/catalog.ts";
+import type { OwnError } from "../../data-plane/own-answers.ts";
+import type { Entry, Limits } from "../../data-plane/token-limits.ts";
+import { within } from "../../state/within.ts";
+import type { Channel } from "./channel.ts";
+import type { PrimarySubjects, WorkerSubjects } from "./subjects.ts";
+
+/** A primary process that hangs keeps nobody out. */
+const patienceMs = 1_000;
+
+/** Holds clients to the limits of their tokens over all workers: the primary process counts. */
+export class RemoteLimits implements Limits {
+  readonly #channel: Channel<WorkerSubjects, PrimarySubjects>;
+
+  constructor(channel: Channel<WorkerSubjects, PrimarySubjects>) {
+    this.#channel = channel;
+  }
+
+  enter(token: TokenRecord | undefined): Entry | Promise<Entry | OwnError> {
+    if (token === undefined || (token.maxRequestsPerMinute === null && token.maxConcurrent === null))
+      return { leave: () => {} };
+    return this.#ask(token);
+  }
+
+  async #ask(token: TokenRecord): Promise<Entry | OwnError> {
+    const asking = this.#channel.ask("enter", token);
+    try {
+      const answer = await within(asking, patienceMs);
+      return "code" in answer ? answer : { leave: () => this.#channel.tell("leave", answer.place) };
+    } catch {
+      // It may still say yes: that place is given back when the request is over.
+      return { leave: () => void asking.then((answer) => this.#giveBack(answer)).catch(() => {}) };
+    }
+  }
+
+  #giveBack(answer: { readonly place: number } | OwnError): void {
+    if ("place" in answer) this.#channel.tell("leave", answer.place);
+  }
+}

@@ -1,0 +1,345 @@
+import cluster, { type Worker as Process } from "node:cluster";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { PoolEvent } from "@keywheel/pool";
+import type { TokenRecord } from "../../catalog/catalog.ts";
+import type { OwnError } from "../../data-plane/own-answers.ts";
+import type { RequestRecord } from "../../data-plane/request-record.ts";
+import type { Entry, TokenLimits } from "../../data-plane/token-limits.ts";
+import type { StateHost } from "../../state/state-host.ts";
+import { within } from "../../state/within.ts";
+import { availableBytes, type LoadState } from "../../telemetry/load-watch.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { CommandError, failed } from "../exit.ts";
+import type { Core } from "../serve/core.ts";
+import type { Patience } from "../serve/server.ts";
+import type { Environment } from "../settings.ts";
+import type { StartOptions } from "../start-options.ts";
+import { CatalogFeed } from "./catalog-feed.ts";
+import { Channel } from "./channel.ts";
+import type { Assignment, CatalogUpdate, Doings, PrimarySubjects, WorkerLoad, WorkerSubjects } from "./subjects.ts";
+
+export interface WorkersDeps {
+  readonly count: number;
+  readonly options: StartOptions;
+  readonly environment: Environment;
+  readonly core: Core;
+  /** Undefined where the state is shared by Redis. */
+  readonly host: StateHost | undefined;
+  readonly limits: TokenLimits;
+  readonly onEvent: (event: PoolEvent) => void;
+  readonly onRequest: (record: RequestRecord) => void;
+  readonly innerSocket: string;
+  readonly log: Log;
+}
+
+type ToWorker = Channel<PrimarySubjects, WorkerSubjects>;
+
+/** One process, from its start to its end. */
+interface Member {
+  readonly process: Process;
+  readonly channel: ToWorker;
+  readonly startedAt: number;
+  readonly places: Map<number, Entry>;
+  /** Whether it gets what changes: it has everything else. */
+  hasJoined: boolean;
+  load: WorkerLoad | undefined;
+  isStopping: boolean;
+}
+
+/** A worker that hangs does not hold up changes of the configuration, nor whoever looks at them. */
+const settleMs = 2_000;
+const flushMs = 250;
+/** A worker that lived so long did not die of its start. */
+const soundMs = 10_000;
+const firstRestMs = 100;
+const longestRestMs = 10_000;
+/** What a worker may take beyond the grace that it was given. */
+const endMs = 3_000;
+const mebibyte = 1024 * 1024;
+
+/**
+ * The processes that serve the data plane on one port.
+ *
+ * This process hands them the connections as they come, one after the other, keeps the state that they share (unless Redis
+ * does), writes everything down and answers the control plane. A worker that dies is started anew; what it held is let go.
+ */
+export class Workers {
+  readonly #deps: WorkersDeps;
+  readonly #feed: CatalogFeed;
+  readonly #members = new Set<Member>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #lastNumber = 0;
+  #lastPlace = 0;
+  #quickDeaths = 0;
+  #isStopping = false;
+  #port: number;
+  #url = "";
+
+  private constructor(deps: WorkersDeps, port: number) {
+    this.#deps = deps;
+    this.#port = port;
+    this.#feed = new CatalogFeed(deps.core.catalog, (update) => this.#broadcast(update));
+  }
+
+  /** Settles when all of them listen. @throws CommandError if one cannot begin */
+  static async start(deps: WorkersDeps): Promise<Workers> {
+    const { host, port } = deps.options;
+    const workers = new Workers(deps, port === 0 ? await freePort(host) : port);
+    deps.host?.listen((push) => workers.#tellAll((channel) => channel.tell("push", push)));
+    deps.core.onCatalogEvent((event) => workers.#feed.observe(event));
+    deps.core.onPoolEvent((event) => {
+      if (event.type === "key-disabled") workers.#feed.touch(event.poolId);
+    });
+    cluster.setupPrimary({ exec: fileURLToPath(workerUrl()), args: [], serialization: "advanced" });
+    try {
+      await Promise.all(Array.from({ length: deps.count }, () => workers.#begin()));
+    } catch (error) {
+      await workers.stop({ graceMs: 0, controlMs: 0 });
+      throw error;
+    }
+    return workers;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** How many serve just now. */
+  get count(): number {
+    return [...this.#members].filter(({ load }) => load !== undefined).length;
+  }
+
+  /** Requests under way. */
+  get running(): number {
+    return this.#loads.reduce((sum, { running }) => sum + running, 0);
+  }
+
+  /** The worst of what they say; how many requests they may carry together. */
+  load(own: LoadState): LoadState & { readonly mostRunning: number } {
+    const all: readonly LoadState[] = [own, ...this.#loads];
+    return {
+      loopDelayMs: Math.max(...all.map(({ loopDelayMs }) => loopDelayMs)),
+      memoryShare: Math.max(...all.map(({ memoryShare }) => memoryShare)),
+      refusedShare: Math.max(...all.map(({ refusedShare }) => refusedShare)),
+      reason: all.find(({ reason }) => reason !== undefined)?.reason,
+      mostRunning: this.#loads.reduce((sum, { mostRunning }) => sum + mostRunning, 0),
+    };
+  }
+
+  /** Settles when every worker knows the configuration as it is now, or one of them has taken too long. */
+  async settle(): Promise<void> {
+    await within(this.#feed.settle(), settleMs).catch(() => {});
+  }
+
+  /** Settles when what the workers have done until now is known here, or one of them has taken too long. */
+  async flush(): Promise<void> {
+    const asked = [...this.#members].map(({ channel }) => channel.ask("flush", undefined));
+    await within(Promise.allSettled(asked), flushMs).catch(() => {});
+  }
+
+  async stop(patience: Patience): Promise<{ readonly cutOff: number }> {
+    this.#isStopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const outcomes = await Promise.all([...this.#members].map((member) => this.#end(member, patience)));
+    return { cutOff: outcomes.reduce((sum, cutOff) => sum + cutOff, 0) };
+  }
+
+  cut(): void {
+    this.#tellAll((channel) => channel.tell("cut", undefined));
+  }
+
+  get #loads(): readonly WorkerLoad[] {
+    return [...this.#members].flatMap(({ load }) => load ?? []);
+  }
+
+  /** Starts one; settles when it listens. */
+  #begin(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const process = cluster.fork(withoutOurs(this.#deps.environment));
+    const member: Member = {
+      process,
+      channel: this.#channelTo(process, () => member, { resolve, reject }),
+      startedAt: performance.now(),
+      places: new Map(),
+      hasJoined: false,
+      load: undefined,
+      isStopping: false,
+    };
+    this.#members.add(member);
+    process.on("error", (error) => this.#deps.log.warn({ err: error }, "A worker process cannot be reached"));
+    process.once("exit", (code: number | null, signal: string | null) => {
+      reject(failed(`A worker process ended before it served (${signal ?? `code ${code}`}).`));
+      this.#bury(member, signal ?? `code ${code}`);
+    });
+    return promise;
+  }
+
+  #channelTo(
+    process: Process,
+    member: () => Member,
+    begun: { readonly resolve: () => void; readonly reject: (error: Error) => void },
+  ): ToWorker {
+    const { core, host, limits, onEvent, onRequest } = this.#deps;
+    const done = async (work: Promise<unknown>): Promise<undefined> => void (await work);
+    return new Channel<PrimarySubjects, WorkerSubjects>(
+      {
+        send: (message) => void process.send(message as never, undefined as never, () => {}),
+        onMessage: (listener) => void process.on("message", listener),
+      },
+      {
+        answer: {
+          join: async () => this.#join(member()),
+          state: async (call) => (await host?.run(call)) ?? { missing: true, n: "", f: 0, v: 0 },
+          ping: async () => undefined,
+          saveHealth: (record) => done(core.journal.saveHealth(record)),
+          disableKey: (record) => done(core.journal.disableKey(record)),
+          saveSessions: (touched) => done(core.store.saveSessions(touched)),
+          savePins: (pins) => done(core.store.savePins(pins)),
+          did: async ({ events, requests, tokenUses }: Doings) => {
+            for (const event of events) onEvent(event);
+            for (const record of requests) onRequest(record);
+            for (const { id, at } of tokenUses) core.catalog.tokens.used(id, at);
+            return undefined;
+          },
+          enter: async (token) => this.#enter(member(), limits, token),
+        },
+        told: {
+          listening: ({ url }) => {
+            this.#url = url;
+            begun.resolve();
+          },
+          failed: ({ message, exitCode }) => begun.reject(new CommandError(exitCode, message)),
+          leave: (place) => {
+            member().places.get(place)?.leave();
+            member().places.delete(place);
+          },
+          load: (load) => {
+            member().load = load;
+          },
+        },
+      },
+    );
+  }
+
+  #join(member: Member): Assignment {
+    member.hasJoined = true;
+    const { options, count, innerSocket } = this.#deps;
+    const { host, allowHost, allowOrigin, allowPrivateMetadata, redisUrl, logLevel, logFormat } = options;
+    const share = (whole: number | undefined, parts: number): number | undefined =>
+      whole === undefined ? undefined : Math.max(1, Math.ceil(whole / parts));
+    return {
+      number: ++this.#lastNumber,
+      options: {
+        host,
+        port: this.#port,
+        allowHost,
+        allowOrigin,
+        allowPrivateMetadata,
+        redisUrl,
+        maxRequests: share(options.maxRequests, count),
+        // This process has its share, too.
+        maxMemoryMb: share(options.maxMemoryMb ?? availableBytes() / mebibyte, count + 1),
+        logLevel,
+        logFormat,
+      },
+      catalog: this.#feed.whole(),
+      innerSocket,
+    };
+  }
+
+  #enter(member: Member, limits: TokenLimits, token: TokenRecord): { readonly place: number } | OwnError {
+    const entry = limits.enter(token);
+    if ("code" in entry) return entry;
+    const place = ++this.#lastPlace;
+    member.places.set(place, entry);
+    return { place };
+  }
+
+  async #broadcast(update: CatalogUpdate): Promise<void> {
+    const joined = [...this.#members].filter(({ hasJoined }) => hasJoined);
+    await Promise.allSettled(joined.map(({ channel }) => channel.ask("catalog", update)));
+  }
+
+  #tellAll(tell: (channel: ToWorker) => void): void {
+    for (const { channel, hasJoined } of this.#members) if (hasJoined) tell(channel);
+  }
+
+  /** A worker has ended: what it held is let go, and another one takes its place. */
+  #bury(member: Member, why: string): void {
+    this.#members.delete(member);
+    member.channel.close();
+    for (const entry of member.places.values()) entry.leave();
+    if (this.#isStopping || member.isStopping) return;
+    const isQuick = performance.now() - member.startedAt < soundMs;
+    this.#quickDeaths = isQuick ? this.#quickDeaths + 1 : 0;
+    const restMs = isQuick ? Math.min(firstRestMs * 2 ** (this.#quickDeaths - 1), longestRestMs) : 0;
+    this.#deps.log.error(
+      { why, pid: member.process.process.pid, restMs },
+      "A worker process has ended; another one is started",
+    );
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#begin().catch((error: unknown) => this.#deps.log.error({ err: error }, "A worker process could not begin"));
+    }, restMs);
+    this.#timers.add(timer);
+  }
+
+  /** @returns how many requests were cut off */
+  async #end(member: Member, patience: Patience): Promise<number> {
+    member.isStopping = true;
+    const { process, channel, hasJoined } = member;
+    const hasEnded = process.isDead() ? Promise.resolve() : once(process, "exit");
+    let cutOff = 0;
+    if (hasJoined) {
+      const stopping = within(channel.ask("stop", patience), patience.graceMs + endMs);
+      cutOff = await stopping.then((outcome) => outcome.cutOff).catch(() => 0);
+    }
+    if (process.isConnected()) process.disconnect();
+    await within(Promise.resolve(hasEnded), endMs).catch(() => process.process.kill("SIGKILL"));
+    return cutOff;
+  }
+}
+
+/** A place for the socket on which this process answers its workers, closed to everybody else. */
+export function makeInnerSocket(): { readonly path: string; readonly remove: () => void } {
+  if (process.platform === "win32") {
+    const name = `keywheel-${process.pid}-${Math.random().toString(36).slice(2)}`;
+    return { path: `\\\\.\\pipe\\${name}`, remove: () => {} };
+  }
+  // Not in the data directory: a socket's path may have no more than some hundred bytes.
+  const folder = mkdtempSync(join(tmpdir(), "keywheel-"));
+  return { path: join(folder, "inner.sock"), remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Workers that begin at different times must all find the same one. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer();
+  server.listen({ host, port: 0 });
+  await Promise.race([
+    once(server, "listening"),
+    once(server, "error").then(([error]) =>
+      Promise.reject(failed(`The gateway cannot listen on ${host}: ${String((error as Error).message)}.`)),
+    ),
+  ]);
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** They get what they need over the channel; what is ours in the environment is none of their business. */
+function withoutOurs(environment: Environment): Record<string, undefined> {
+  const ours = Object.keys(environment).filter((name) => name.startsWith("KEYWHEEL_"));
+  return Object.fromEntries(ours.map((name) => [name, undefined]));
+}
+
+/** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
+function workerUrl(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return isSource ? new URL("./worker-main.ts", import.meta.url) : new URL("./worker-main.js", import.meta.url);
+}
