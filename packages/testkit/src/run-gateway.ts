@@ -207,6 +207,10 @@ class GatewayProcess implements RunningGateway {
         PATH: process.env.PATH,
         HOME: dirname(this.dataDir),
         KEYWHEEL_ADMIN_TOKEN: this.adminToken,
+        // The same tests, against a gateway that is several processes.
+        ...(process.env["KEYWHEEL_TEST_WORKERS"] === undefined
+          ? {}
+          : { KEYWHEEL_WORKERS: process.env["KEYWHEEL_TEST_WORKERS"] }),
         ...this.#env,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -32,7 +32,7 @@ export interface LinkedStateOptions {
    * for a moment would count as a server that is away.
    */
   readonly patienceMs?: number;
-  /** Called when the server goes away (with why) and when it is back (undefined). */
+  /** Called when, once open, the server goes away (with why) and when it is back (undefined). */
   readonly onTrouble?: (trouble: string | undefined) => void;
 }
 
@@ -58,13 +58,18 @@ export class LinkedState implements SharedState {
   #flushTimer: NodeJS.Timeout | undefined;
   #flushAt = Number.POSITIVE_INFINITY;
   #isFlushing = false;
+  #isOpen = false;
 
   private constructor(options: LinkedStateOptions) {
     const { clock, patienceMs = 250, onTrouble = () => {} } = options;
     this.#clock = clock;
     this.#memory = new MemoryState({ clock });
     const onBack = (): void => this.#flushWithin(0);
-    this.#pools = new SharedPools({ memory: this.#memory, clock, patienceMs, onTrouble, onBack });
+    const tell = (trouble: string | undefined): void => {
+      // Before, it is no news: whoever opens it is about to look.
+      if (this.#isOpen) onTrouble(trouble);
+    };
+    this.#pools = new SharedPools({ memory: this.#memory, clock, patienceMs, onTrouble: tell, onBack });
   }
 
   /** Connects, waiting a second at the most: a server that is away does not keep the gateway from serving. */
@@ -78,6 +83,7 @@ export class LinkedState implements SharedState {
     });
     pools.use(link);
     await pools.waitUntilShared(startMs);
+    state.#isOpen = true;
     return state;
   }
 

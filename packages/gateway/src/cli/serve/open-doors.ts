@@ -88,7 +88,7 @@ export async function openWorkersDoors(rooms: Inside, parts: WorkersDoorsParts):
       limits,
       onEvent: core.tell,
       onRequest,
-      innerSocket: socket.path,
+      inner: socket,
       log: log.log,
     });
     return {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { isControlPath } from "../../control-plane/doors.ts";
 import { failed } from "../exit.ts";
 import { Connections } from "./connections.ts";
@@ -39,6 +40,8 @@ export interface RunningServer {
   readonly stop: (patience: Patience) => Promise<{ readonly cutOff: number }>;
   /** Cuts off everything. */
   readonly cut: () => void;
+  /** Serves a connection that another process has accepted. */
+  readonly take: (socket: Socket) => void;
 }
 
 /** How long requests may still run; what has not ended then is cut off. */
@@ -48,6 +51,8 @@ export interface Patience {
   readonly controlMs: number;
 }
 
+/** So that a client that vanished without a word is found out, however long its answer is silent. */
+const keepAliveProbeMs = 60_000;
 /** How long a client may take to say what it wants. */
 const headersMs = 30_000;
 
@@ -61,9 +66,8 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     requestTimeout: 0,
     headersTimeout: headersMs,
     connectionsCheckingInterval: 5_000,
-    // So that a client that vanished without a word is found out, however long its answer is silent.
     keepAlive: true,
-    keepAliveInitialDelay: 60_000,
+    keepAliveInitialDelay: keepAliveProbeMs,
     // Longer than the 60 s after which load balancers drop an idle connection: they must be the ones to hang up.
     keepAliveTimeout: 75_000,
     maxHeaderSize: 65_536,
@@ -106,6 +110,12 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
       return stop(server, busy, patience);
     },
     cut: () => cutAll(server, busy),
+    take: (socket) => {
+      // As the server makes those that it accepts itself: a client may end its side and still wait for the answer.
+      socket.allowHalfOpen = true;
+      socket.setNoDelay(true).setKeepAlive(true, keepAliveProbeMs);
+      server.emit("connection", socket);
+    },
   };
 }
 
@@ -114,6 +124,8 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly isControl: boolean;
 }
+
+const drainMs = 10;
 
 /** What is under way. */
 interface Busy {
@@ -135,8 +147,8 @@ function track({ exchanges, connections }: Busy, request: IncomingMessage, respo
   });
 }
 
-/** @returns the port; 0 for a socket of this machine's */
-function listen(server: Server, { host, port, socketPath }: ServerOptions): Promise<number> {
+/** @returns the port; 0 for a socket of this machine's @throws CommandError (1) if the address cannot be had */
+export function listen(server: NetServer, { host, port, socketPath }: ServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, { host, port }), error)));
     server.listen({ ...(socketPath === undefined ? { host, port } : { path: socketPath }), backlog: 1024 }, () => {
@@ -159,7 +171,7 @@ function reasonOf(error: NodeJS.ErrnoException, { host, port }: ServerOptions): 
 }
 
 /** A wildcard address is no address to go to. */
-function urlOf(host: string, port: number): string {
+export function urlOf(host: string, port: number): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
@@ -180,6 +192,8 @@ async function stop(
   ];
   await closed;
   await Promise.all(busy.upgraded.values());
+  // The server does not count those that it was handed.
+  while (busy.connections.size > 0) await pause(drainMs);
   for (const timer of timers) clearTimeout(timer);
   return { cutOff };
 }

@@ -1,9 +1,10 @@
+import type { Socket } from "node:net";
 import { KeywheelError, isKeywheelError, type ErrorCode } from "@keywheel/pool";
 
 /** One end of what Node lets two processes send each other. */
 export interface Wire {
-  readonly send: (message: object) => void;
-  readonly onMessage: (listener: (message: unknown) => void) => void;
+  readonly send: (message: object, socket?: Socket) => void;
+  readonly onMessage: (listener: (message: unknown, socket?: Socket) => void) => void;
 }
 
 /** What one side may be asked and told, by name: the body, and of a question the answer. */
@@ -17,7 +18,7 @@ export interface Desk<Own extends Subjects> {
   readonly answer: {
     readonly [What in keyof Own["asks"]]: (body: Own["asks"][What]["body"]) => Promise<Own["asks"][What]["answer"]>;
   };
-  readonly told: { readonly [What in keyof Own["tells"]]: (body: Own["tells"][What]) => void };
+  readonly told: { readonly [What in keyof Own["tells"]]: (body: Own["tells"][What], socket?: Socket) => void };
 }
 
 type Message =
@@ -49,7 +50,7 @@ export class Channel<Own extends Subjects, Theirs extends Subjects> {
   constructor(wire: Wire, desk: Desk<Own>) {
     this.#wire = wire;
     this.#desk = desk;
-    wire.onMessage((message) => this.#take(message as Message));
+    wire.onMessage((message, socket) => this.#take(message as Message, socket));
   }
 
   /** @throws KeywheelError or Error with what the other side's was; Error if that side has ended */
@@ -65,8 +66,9 @@ export class Channel<Own extends Subjects, Theirs extends Subjects> {
     });
   }
 
-  tell<What extends keyof Theirs["tells"] & string>(what: What, body: Theirs["tells"][What]): void {
-    if (!this.#isClosed) this.#wire.send({ kind: "tell", what, body } satisfies Message);
+  /** @param socket a connection to go with it */
+  tell<What extends keyof Theirs["tells"] & string>(what: What, body: Theirs["tells"][What], socket?: Socket): void {
+    if (!this.#isClosed) this.#wire.send({ kind: "tell", what, body } satisfies Message, socket);
   }
 
   /** The other side has ended: nothing is answered any more. */
@@ -76,13 +78,13 @@ export class Channel<Own extends Subjects, Theirs extends Subjects> {
     this.#waiting.clear();
   }
 
-  #take(message: Message): void {
+  #take(message: Message, socket?: Socket): void {
     switch (message.kind) {
       case "ask":
         void this.#answer(message);
         return;
       case "tell":
-        this.#desk.told[message.what]?.(message.body as never);
+        this.#desk.told[message.what]?.(message.body as never, socket);
         return;
       case "answer":
         this.#settle(message.id)?.resolve(message.body as never);

@@ -44,7 +44,12 @@ export class Relay {
   async flush(): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;
     this.#sending = this.#send();
-    await this.#sending;
+    try {
+      await this.#sending;
+    } finally {
+      this.#sending = undefined;
+    }
+    if (this.#events.length + this.#requests.length > 0) this.#becomeDue();
   }
 
   async #send(): Promise<void> {
@@ -57,10 +62,7 @@ export class Relay {
       if (doings.events.length + doings.requests.length + doings.tokenUses.length > 0) await this.#deps.send(doings);
     } catch {
       // The primary process has ended, and so does this one.
-    } finally {
-      this.#sending = undefined;
     }
-    if (this.#events.length + this.#requests.length > 0) this.#becomeDue();
   }
 
   #becomeDue(): void {

@@ -44,7 +44,6 @@ export interface CatalogUpdate {
 export type WorkerOptions = Pick<
   StartOptions,
   | "host"
-  | "port"
   | "allowHost"
   | "allowOrigin"
   | "allowPrivateMetadata"
@@ -62,6 +61,8 @@ export interface Assignment {
   readonly catalog: CatalogUpdate;
   /** Where the primary answers what is not for workers. */
   readonly innerSocket: string;
+  /** A server has to listen somewhere: nobody comes there. */
+  readonly ownSocket: string;
 }
 
 /** What a worker has done since it told last. */
@@ -91,9 +92,13 @@ export type PrimarySubjects = {
     readonly enter: { readonly body: TokenRecord; readonly answer: { readonly place: number } | OwnError };
   };
   readonly tells: {
-    readonly listening: { readonly url: string };
+    /** It takes connections. */
+    readonly ready: undefined;
     readonly failed: { readonly message: string; readonly exitCode: 1 | 2 };
     readonly leave: number;
+    /** A connection has arrived, and has ended. */
+    readonly took: number;
+    readonly closed: undefined;
     readonly load: WorkerLoad;
   };
 };
@@ -108,6 +113,8 @@ export type WorkerSubjects = {
   };
   readonly tells: {
     readonly push: Push;
+    /** Comes with a connection of a client's. */
+    readonly connection: number;
     readonly cut: undefined;
   };
 };

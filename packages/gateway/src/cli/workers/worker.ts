@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import {
   type HealthRecord,
   type DisabledRecord,
@@ -60,7 +61,7 @@ class Worker {
     this.#environment = environment;
     this.#channel = new Channel<WorkerSubjects, PrimarySubjects>(
       {
-        send: (message) => void process.send?.(message),
+        send: (message) => void process.send?.(message, undefined, undefined, () => {}),
         onMessage: (listener) => void process.on("message", listener),
       },
       {
@@ -69,7 +70,11 @@ class Worker {
           flush: async () => void (await this.#parts?.relay.flush()),
           stop: async (patience) => this.#stop(patience),
         },
-        told: { push: (push) => this.#onPush(push), cut: () => this.#parts?.server.cut() },
+        told: {
+          push: (push) => this.#onPush(push),
+          connection: (id, socket) => this.#takeConnection(id, socket),
+          cut: () => this.#parts?.server.cut(),
+        },
       },
     );
   }
@@ -82,7 +87,7 @@ class Worker {
     try {
       const parts = await this.#open(assignment, { redactor, log });
       this.#parts = parts;
-      this.#channel.tell("listening", { url: parts.server.url });
+      this.#channel.tell("ready", undefined);
     } catch (error) {
       await log.flush();
       const message = error instanceof Error ? error.message : String(error);
@@ -91,7 +96,7 @@ class Worker {
   }
 
   async #open(
-    { number, options, catalog, innerSocket }: Assignment,
+    { number, options, catalog, innerSocket, ownSocket }: Assignment,
     { redactor, log }: { readonly redactor: Redactor; readonly log: OpenLog },
   ): Promise<WorkerParts> {
     const channel = this.#channel;
@@ -132,7 +137,9 @@ class Worker {
     });
     const door = new InnerDoor(innerSocket);
     const server = await startServer(roomsBehindDoors(options, roomsOf(dataPlane, door)), {
-      ...options,
+      host: options.host,
+      port: 0,
+      socketPath: ownSocket,
       mostConnections: load.mostConnections,
     });
     const sessions = new SessionWriter({
@@ -180,6 +187,16 @@ class Worker {
     const { openRedisState } = await import("../../state/redis-state.ts");
     // The primary process sees the same, and says it.
     return await openRedisState({ address: redisUrl, clock });
+  }
+
+  /** @param socket undefined for one whose client has left on the way */
+  #takeConnection(id: number, socket: Socket | undefined): void {
+    const channel = this.#channel;
+    channel.tell("took", id);
+    if (socket === undefined) return channel.tell("closed", undefined);
+    socket.once("close", () => channel.tell("closed", undefined));
+    if (this.#parts === undefined) socket.destroy();
+    else this.#parts.server.take(socket);
   }
 
   async #stop(patience: Patience): Promise<{ readonly cutOff: number }> {

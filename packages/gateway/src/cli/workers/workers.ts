@@ -1,10 +1,10 @@
-import cluster, { type Worker as Process } from "node:cluster";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { PoolEvent } from "@keywheel/pool";
 import type { TokenRecord } from "../../catalog/catalog.ts";
 import type { OwnError } from "../../data-plane/own-answers.ts";
@@ -21,6 +21,7 @@ import type { Environment } from "../settings.ts";
 import type { StartOptions } from "../start-options.ts";
 import { CatalogFeed } from "./catalog-feed.ts";
 import { Channel } from "./channel.ts";
+import { Dealer, type Taker } from "./dealer.ts";
 import type { Assignment, CatalogUpdate, Doings, PrimarySubjects, WorkerLoad, WorkerSubjects } from "./subjects.ts";
 
 export interface WorkersDeps {
@@ -33,18 +34,20 @@ export interface WorkersDeps {
   readonly limits: TokenLimits;
   readonly onEvent: (event: PoolEvent) => void;
   readonly onRequest: (record: RequestRecord) => void;
-  readonly innerSocket: string;
+  readonly inner: InnerSocket;
   readonly log: Log;
 }
 
 type ToWorker = Channel<PrimarySubjects, WorkerSubjects>;
 
 /** One process, from its start to its end. */
-interface Member {
-  readonly process: Process;
+interface Member extends Taker {
+  readonly process: ChildProcess;
   readonly channel: ToWorker;
   readonly startedAt: number;
   readonly places: Map<number, Entry>;
+  connections: number;
+  isReady: boolean;
   /** Whether it gets what changes: it has everything else. */
   hasJoined: boolean;
   load: WorkerLoad | undefined;
@@ -71,33 +74,33 @@ const mebibyte = 1024 * 1024;
 export class Workers {
   readonly #deps: WorkersDeps;
   readonly #feed: CatalogFeed;
+  readonly #dealer = new Dealer();
   readonly #members = new Set<Member>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #lastNumber = 0;
   #lastPlace = 0;
   #quickDeaths = 0;
   #isStopping = false;
-  #port: number;
-  #url = "";
 
-  private constructor(deps: WorkersDeps, port: number) {
+  private constructor(deps: WorkersDeps) {
     this.#deps = deps;
-    this.#port = port;
     this.#feed = new CatalogFeed(deps.core.catalog, (update) => this.#broadcast(update));
   }
 
-  /** Settles when all of them listen. @throws CommandError if one cannot begin */
+  /** Settles when all of them serve. @throws CommandError if one cannot begin, or the address cannot be had */
   static async start(deps: WorkersDeps): Promise<Workers> {
-    const { host, port } = deps.options;
-    const workers = new Workers(deps, port === 0 ? await freePort(host) : port);
+    const workers = new Workers(deps);
     deps.host?.listen((push) => workers.#tellAll((channel) => channel.tell("push", push)));
     deps.core.onCatalogEvent((event) => workers.#feed.observe(event));
     deps.core.onPoolEvent((event) => {
       if (event.type === "key-disabled") workers.#feed.touch(event.poolId);
     });
-    cluster.setupPrimary({ exec: fileURLToPath(workerUrl()), args: [], serialization: "advanced" });
     try {
-      await Promise.all(Array.from({ length: deps.count }, () => workers.#begin()));
+      const begun = Promise.all(Array.from({ length: deps.count }, () => workers.#begin()));
+      // Whichever fails first is what is told.
+      begun.catch(() => {});
+      await workers.#dealer.listen(deps.options);
+      await begun;
     } catch (error) {
       await workers.stop({ graceMs: 0, controlMs: 0 });
       throw error;
@@ -106,12 +109,12 @@ export class Workers {
   }
 
   get url(): string {
-    return this.#url;
+    return this.#dealer.url;
   }
 
   /** How many serve just now. */
   get count(): number {
-    return [...this.#members].filter(({ load }) => load !== undefined).length;
+    return [...this.#members].filter(({ isReady }) => isReady).length;
   }
 
   /** Requests under way. */
@@ -145,7 +148,9 @@ export class Workers {
   async stop(patience: Patience): Promise<{ readonly cutOff: number }> {
     this.#isStopping = true;
     for (const timer of this.#timers) clearTimeout(timer);
+    const closed = this.#dealer.close();
     const outcomes = await Promise.all([...this.#members].map((member) => this.#end(member, patience)));
+    await closed;
     return { cutOff: outcomes.reduce((sum, cutOff) => sum + cutOff, 0) };
   }
 
@@ -157,13 +162,20 @@ export class Workers {
     return [...this.#members].flatMap(({ load }) => load ?? []);
   }
 
-  /** Starts one; settles when it listens. */
+  /** Starts one; settles when it serves. */
   #begin(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const process = cluster.fork(withoutOurs(this.#deps.environment));
+    const process = fork(workerUrl(), { serialization: "advanced", env: withoutOurs(this.#deps.environment) });
+    const channel = this.#channelTo(process, () => member, { resolve, reject });
     const member: Member = {
       process,
-      channel: this.#channelTo(process, () => member, { resolve, reject }),
+      channel,
+      connections: 0,
+      isReady: false,
+      hand: (id, socket) => {
+        member.connections++;
+        channel.tell("connection", id, socket);
+      },
       startedAt: performance.now(),
       places: new Map(),
       hasJoined: false,
@@ -180,7 +192,7 @@ export class Workers {
   }
 
   #channelTo(
-    process: Process,
+    process: ChildProcess,
     member: () => Member,
     begun: { readonly resolve: () => void; readonly reject: (error: Error) => void },
   ): ToWorker {
@@ -188,7 +200,8 @@ export class Workers {
     const done = async (work: Promise<unknown>): Promise<undefined> => void (await work);
     return new Channel<PrimarySubjects, WorkerSubjects>(
       {
-        send: (message) => void process.send(message as never, undefined as never, () => {}),
+        // Held until it has arrived: see `Dealer`. A process that has ended is told of by `exit`.
+        send: (message, socket?: Socket) => void process.send(message, socket, { keepOpen: true }, () => {}),
         onMessage: (listener) => void process.on("message", listener),
       },
       {
@@ -209,9 +222,14 @@ export class Workers {
           enter: async (token) => this.#enter(member(), limits, token),
         },
         told: {
-          listening: ({ url }) => {
-            this.#url = url;
+          ready: () => {
+            member().isReady = true;
+            if (!this.#isStopping) this.#dealer.add(member());
             begun.resolve();
+          },
+          took: (id) => this.#dealer.arrived(id),
+          closed: () => {
+            member().connections--;
           },
           failed: ({ message, exitCode }) => begun.reject(new CommandError(exitCode, message)),
           leave: (place) => {
@@ -228,15 +246,15 @@ export class Workers {
 
   #join(member: Member): Assignment {
     member.hasJoined = true;
-    const { options, count, innerSocket } = this.#deps;
+    const { options, count, inner } = this.#deps;
+    const number = ++this.#lastNumber;
     const { host, allowHost, allowOrigin, allowPrivateMetadata, redisUrl, logLevel, logFormat } = options;
     const share = (whole: number | undefined, parts: number): number | undefined =>
       whole === undefined ? undefined : Math.max(1, Math.ceil(whole / parts));
     return {
-      number: ++this.#lastNumber,
+      number,
       options: {
         host,
-        port: this.#port,
         allowHost,
         allowOrigin,
         allowPrivateMetadata,
@@ -248,7 +266,8 @@ export class Workers {
         logFormat,
       },
       catalog: this.#feed.whole(),
-      innerSocket,
+      innerSocket: inner.path,
+      ownSocket: inner.beside(`worker-${number}`),
     };
   }
 
@@ -273,13 +292,15 @@ export class Workers {
   #bury(member: Member, why: string): void {
     this.#members.delete(member);
     member.channel.close();
+    member.isReady = false;
+    this.#dealer.remove(member);
     for (const entry of member.places.values()) entry.leave();
     if (this.#isStopping || member.isStopping) return;
     const isQuick = performance.now() - member.startedAt < soundMs;
     this.#quickDeaths = isQuick ? this.#quickDeaths + 1 : 0;
     const restMs = isQuick ? Math.min(firstRestMs * 2 ** (this.#quickDeaths - 1), longestRestMs) : 0;
     this.#deps.log.error(
-      { why, pid: member.process.process.pid, restMs },
+      { why, pid: member.process.pid, restMs },
       "A worker process has ended; another one is started",
     );
     const timer = setTimeout(() => {
@@ -293,49 +314,43 @@ export class Workers {
   async #end(member: Member, patience: Patience): Promise<number> {
     member.isStopping = true;
     const { process, channel, hasJoined } = member;
-    const hasEnded = process.isDead() ? Promise.resolve() : once(process, "exit");
+    const isGone = process.exitCode !== null || process.signalCode !== null;
+    const hasEnded = isGone ? Promise.resolve([]) : once(process, "exit");
     let cutOff = 0;
     if (hasJoined) {
       const stopping = within(channel.ask("stop", patience), patience.graceMs + endMs);
       cutOff = await stopping.then((outcome) => outcome.cutOff).catch(() => 0);
     }
-    if (process.isConnected()) process.disconnect();
-    await within(Promise.resolve(hasEnded), endMs).catch(() => process.process.kill("SIGKILL"));
+    if (process.connected) process.disconnect();
+    await within(hasEnded, endMs).catch(() => process.kill("SIGKILL"));
     return cutOff;
   }
 }
 
-/** A place for the socket on which this process answers its workers, closed to everybody else. */
-export function makeInnerSocket(): { readonly path: string; readonly remove: () => void } {
+/** Sockets between the processes, closed to everybody else. */
+export interface InnerSocket {
+  readonly path: string;
+  readonly beside: (name: string) => string;
+  readonly remove: () => void;
+}
+
+export function makeInnerSocket(): InnerSocket {
   if (process.platform === "win32") {
-    const name = `keywheel-${process.pid}-${Math.random().toString(36).slice(2)}`;
-    return { path: `\\\\.\\pipe\\${name}`, remove: () => {} };
+    const prefix = `\\\\.\\pipe\\keywheel-${randomUUID()}-`;
+    return { path: `${prefix}inner`, beside: (name) => prefix + name, remove: () => {} };
   }
   // Not in the data directory: a socket's path may have no more than some hundred bytes.
   const folder = mkdtempSync(join(tmpdir(), "keywheel-"));
-  return { path: join(folder, "inner.sock"), remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
-/** Workers that begin at different times must all find the same one. */
-async function freePort(host: string): Promise<number> {
-  const server = createServer();
-  server.listen({ host, port: 0 });
-  await Promise.race([
-    once(server, "listening"),
-    once(server, "error").then(([error]) =>
-      Promise.reject(failed(`The gateway cannot listen on ${host}: ${String((error as Error).message)}.`)),
-    ),
-  ]);
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    path: join(folder, "inner"),
+    beside: (name) => join(folder, name),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** They get what they need over the channel; what is ours in the environment is none of their business. */
-function withoutOurs(environment: Environment): Record<string, undefined> {
-  const ours = Object.keys(environment).filter((name) => name.startsWith("KEYWHEEL_"));
-  return Object.fromEntries(ours.map((name) => [name, undefined]));
+function withoutOurs(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("KEYWHEEL_")));
 }
 
 /** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
