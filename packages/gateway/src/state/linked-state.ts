@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import {
   type Choice,
   type Clock,
@@ -40,6 +41,9 @@ type Reason = Omit<StatusReason, "at">;
 
 /** How long the start waits for the server; then it serves with state of its own. */
 const startMs = 1_000;
+/** How often the server is asked about one request, if what it says has changed by the time that it is heard. */
+const mostRounds = 8;
+const newsMs = 2;
 const touchesAtOnce = 200;
 /** Uses of a session are told once in a while: only its idle time depends on them. */
 const renewMs = 1_000;
@@ -219,13 +223,15 @@ export class LinkedState implements SharedState {
   async #chooseThere(poolId: string, question: Question): Promise<Choice | undefined> {
     const { view } = this.#memory;
     const tried = new Set(question.tried);
-    // A key that the server knows and this process cannot use: a change of the keys is on its way.
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < mostRounds; round++) {
       const answer = await this.#pools.ask(poolId, "choose", toAsked(question, tried));
       if (answer === undefined) return undefined;
       if (answer.k === undefined) {
         await this.#pools.catchUp(poolId, answer.v);
-        return view.noKey(poolId, question);
+        // One may have come free since: whoever was trying it was served.
+        if (!view.hasTurn(poolId, question)) return view.noKey(poolId, question);
+        await pause(newsMs);
+        continue;
       }
       if (answer.w === "pin") return view.choosePinned(poolId, answer.k, question);
       if (answer.w === undefined || answer.t === undefined) return undefined;
@@ -234,6 +240,7 @@ export class LinkedState implements SharedState {
       const made = { keyId: answer.k, why: answer.w, passedOver, bound: answer.b, ticket };
       const choice = view.takeUp(poolId, question, made);
       if (choice !== undefined) return choice;
+      // The server knows it, and this process cannot use it: a change of the keys is on its way.
       tried.add(answer.k);
     }
     return undefined;

@@ -18,12 +18,23 @@ export interface SharedPool {
   readonly ended: Map<string, Fingerprint>;
   /** Bindings that an answer told of, by its version: what is pushed later but happened before does not undo them. */
   readonly told: Map<string, number>;
+  /** With which version each key's cell was taken up: answers and pushes come over two ways, and overtake each other. */
+  readonly taken: Map<string, number>;
 }
 
 /** A pool that was never in step. */
 export function newSharedPool(id: string, keys: readonly KeyEntry[], policy: StatePolicy): SharedPool {
   const parts = { born: undefined, seen: 0, isInStep: false, hasNews: false };
-  return { id, keys, policy, signature: signatureOf(keys, policy), ...parts, ended: new Map(), told: new Map() };
+  return {
+    id,
+    keys,
+    policy,
+    signature: signatureOf(keys, policy),
+    ...parts,
+    ended: new Map(),
+    told: new Map(),
+    taken: new Map(),
+  };
 }
 
 /** Takes up what an answer tells. `names` are the bindings that it decided. */
@@ -58,8 +69,13 @@ export function takePush(
   return false;
 }
 
-function adopt({ id }: SharedPool, { view }: MemoryState, cells: Push["c"]): void {
-  for (const [keyId, cell] of Object.entries(cells)) view.adopt(id, keyId, readCell(cell));
+function adopt({ id, taken }: SharedPool, { view }: MemoryState, cells: Push["c"]): void {
+  for (const [keyId, cell] of Object.entries(cells)) {
+    const version = cell.v ?? 0;
+    if (version < (taken.get(keyId) ?? 0)) continue;
+    taken.set(keyId, version);
+    view.adopt(id, keyId, readCell(cell));
+  }
 }
 
 function bind(pool: SharedPool, memory: MemoryState, { b: bindings, v }: Push): void {

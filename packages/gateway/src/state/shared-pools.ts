@@ -230,6 +230,8 @@ export class SharedPools {
     do {
       pool.hasNews = false;
       await this.#tellNews(pool);
+      // It may be another pool, whose versions have begun anew.
+      pool.taken.clear();
       const pulled = await this.#run(pool, "pull", { body: { since: 0 }, patienceMs });
       pool.told.clear();
       pool.born = pulled.n;

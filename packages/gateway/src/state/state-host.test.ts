@@ -147,6 +147,30 @@ it("asks the host once for a session, and not again", async () => {
   own.dispose();
 });
 
+it("asks again when a key came free while it was told that there is none", async () => {
+  const own = new HostBench(createFakeClock());
+  await own.host.configure("p", keysOf(1), aPolicy());
+  let isLate = true;
+  const connect = async (): Promise<StateLink> => ({
+    isReady: true,
+    run: async (call) => {
+      const answer = await own.host.run(call);
+      if (call.decision !== "choose" || !isLate) return answer;
+      // What was true when it was asked: another request was trying the only key.
+      isLate = false;
+      return { n: answer.n, f: answer.f, v: answer.v };
+    },
+    remove: async () => {},
+    ping: async () => {},
+    close: () => {},
+  });
+  const state = await LinkedState.open({ clock: createFakeClock(), connect });
+  await state.configure("p", keysOf(1), aPolicy());
+
+  expect(keyOf(await state.choose("p", {}))).toBe("A");
+  state.close();
+});
+
 it("each process writes down the sessions and conversations that it served, and no other", async () => {
   const own = new HostBench(createFakeClock());
   await own.host.configure("p", keysOf(1, 1), aPolicy());

@@ -73,8 +73,13 @@ export class StateHost implements SharedState {
     if (pool === undefined) return { missing: true, n: "", f: 0, v: 0 };
     const keeper = new Keeper(this.#memory, pool, call, this.#clock.now());
     const said = await keeper.decide();
-    const changes = this.#tell(pool, keeper.touched, { bindings: keeper.bindings, origin: keeper.origin });
-    return { n: pool.born, ...changes, ...said };
+    const { f, v } = this.#tell(pool, keeper.touched, { bindings: keeper.bindings, origin: keeper.origin });
+    // Told again though nothing has changed: the asker has done its part in its own view meanwhile.
+    const cells = keeper.touched.flatMap((id) => {
+      const cell = pool.told.get(id)?.cell;
+      return cell === undefined ? [] : [[id, cell] as const];
+    });
+    return { n: pool.born, f, v, ...(cells.length === 0 ? {} : { c: Object.fromEntries(cells) }), ...said };
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
@@ -211,19 +216,22 @@ export class StateHost implements SharedState {
     pool: HostedPool,
     keyIds: Iterable<string>,
     { bindings, origin }: { readonly bindings: readonly Binding[]; readonly origin: string },
-  ): { readonly f: number; readonly v: number; readonly c?: Readonly<Record<string, WireCell>> } {
+  ): { readonly f: number; readonly v: number } {
     const from = pool.version;
     const cells: Record<string, WireCell> = {};
     for (const id of keyIds) {
       const cell = this.#newsOf(pool, id);
       if (cell !== undefined) cells[id] = cell;
     }
-    const hasCells = Object.keys(cells).length > 0;
-    if (!hasCells && bindings.length === 0) return { f: from, v: from };
+    if (Object.keys(cells).length === 0 && bindings.length === 0) return { f: from, v: from };
     const version = ++pool.version;
-    for (const [id, cell] of Object.entries(cells)) pool.told.set(id, { version, text: JSON.stringify(cell), cell });
-    this.#onPush({ p: pool.id, n: pool.born, o: origin, f: from, v: version, c: cells, b: bindings });
-    return { f: from, v: version, ...(hasCells ? { c: cells } : {}) };
+    const told: Record<string, WireCell> = {};
+    for (const [id, cell] of Object.entries(cells)) {
+      told[id] = { ...cell, v: version };
+      pool.told.set(id, { version, text: JSON.stringify(cell), cell: told[id] });
+    }
+    this.#onPush({ p: pool.id, n: pool.born, o: origin, f: from, v: version, c: told, b: bindings });
+    return { f: from, v: version };
   }
 
   /** How a key stands, if that was not told before. */
@@ -252,7 +260,7 @@ class Keeper {
   readonly #call: StateCall;
   readonly #now: number;
   /** Keys that may have changed. */
-  touched: Iterable<string> = [];
+  touched: readonly string[] = [];
   bindings: readonly Binding[] = [];
 
   constructor(memory: MemoryState, pool: HostedPool, call: StateCall, now: number) {

@@ -11,6 +11,8 @@ export interface WireHealth {
 }
 
 export interface WireCell {
+  /** The pool's version when it was written; what an instance tells of its own has none. */
+  readonly v?: number;
   readonly sv: number;
   readonly g: number;
   readonly ref?: boolean;

@@ -92,6 +92,13 @@ export class SharedView {
     return pool === undefined ? undefined : choosePinned(poolId, pool, keyId, question, this.#clock.now());
   }
 
+  /** Whether the wheel has a key for the request, as far as is known here. */
+  hasTurn(poolId: string, { model, tried }: Question): boolean {
+    const pool = this.#pools.get(poolId);
+    pool?.wake(this.#clock.now());
+    return pool?.first(model, tried) !== undefined;
+  }
+
   /** How the pool stands for a request that found no key. */
   noKey(poolId: string, question: Question): Choice | undefined {
     const pool = this.#pools.get(poolId);

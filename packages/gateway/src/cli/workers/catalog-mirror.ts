@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { Pool, Secret, type SharedState } from "@keywheel/pool";
+import { type Pool, Secret } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../../catalog/catalog.ts";
 import type { CatalogUpdate, ProviderSnapshot } from "./subjects.ts";
 
 export interface MirrorDeps {
-  readonly state: SharedState;
-  /** A pool over that very state. */
+  /** A pool over the state that all processes share. */
   readonly createPool: (providerId: string) => Pool;
   readonly now: () => number;
   /** Told of every value before anything can show it. */
@@ -79,7 +78,7 @@ export class CatalogMirror implements CatalogView {
     // A key that is new must have its value before it can be chosen; one that goes keeps it for as long as it can be.
     const forget = known?.follow(snapshot);
     this.#deps.learnSecrets(provider.secrets());
-    await this.#deps.state.configure(id, snapshot.entries, snapshot.policy);
+    await provider.pool.configure(snapshot.entries, snapshot.policy);
     forget?.();
     this.#providers.set(id, provider);
   }

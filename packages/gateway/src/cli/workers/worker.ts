@@ -38,6 +38,7 @@ const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 const loadEveryMs = 500;
 const sessionsEveryMs = 500;
 const sweepEveryMs = 60_000;
+const primaryPatienceMs = 2_000;
 /** What became of a key is to be durable before the request goes on, but not at any price. @see StoreJournal */
 const journalMs = 2_500;
 
@@ -67,7 +68,7 @@ class Worker {
       {
         answer: {
           catalog: async (update) => void (await (await this.#mirror.promise).apply(update)),
-          flush: async () => void (await this.#parts?.relay.flush()),
+          flush: async () => this.#parts?.flush(),
           stop: async (patience) => this.#stop(patience),
         },
         told: {
@@ -111,7 +112,6 @@ class Worker {
     });
     const tell = (event: PoolEvent): void => relay.event(event);
     const mirror: CatalogMirror = new CatalogMirror({
-      state,
       createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
       now: clock.now,
       learnSecrets: (values) => redactor.learn(values),
@@ -170,13 +170,19 @@ class Worker {
       await upstream.close();
       await log.flush();
     };
-    return { server, relay, end };
+    const flush = async (): Promise<undefined> => {
+      await Promise.all([relay.flush(), sessions.flush()]);
+      return undefined;
+    };
+    return { server, flush, end };
   }
 
   async #openState({ redisUrl }: Assignment["options"], log: OpenLog["log"]): Promise<SharedState & { close(): void }> {
     if (redisUrl === undefined) {
       return await LinkedState.open({
         clock,
+        // It is there, if busy: only one that hangs is done without.
+        patienceMs: primaryPatienceMs,
         connect: async (listener) => new PrimaryLink(this.#channel, (onPush) => (this.#onPush = onPush), listener),
         onTrouble: (trouble) => {
           if (trouble === undefined) log.info({}, "The primary process answers again");
@@ -210,7 +216,8 @@ class Worker {
 
 interface WorkerParts {
   readonly server: RunningServer;
-  readonly relay: Relay;
+  /** Tells what was done until now. */
+  readonly flush: () => Promise<undefined>;
   /** Tells what is left. */
   readonly end: () => Promise<void>;
 }

@@ -134,15 +134,17 @@ export class Workers {
     };
   }
 
-  /** Settles when every worker knows the configuration as it is now, or one of them has taken too long. */
+  /** Settles when every worker knows configuration and state as they are now, or one of them has taken too long. */
   async settle(): Promise<void> {
-    await within(this.#feed.settle(), settleMs).catch(() => {});
+    // What is answered was sent after all that was told before.
+    const settled = Promise.all([this.#feed.settle(), this.#askAll((channel) => channel.ask("flush", undefined))]);
+    await within(settled, settleMs).catch(() => {});
   }
 
   /** Settles when what the workers have done until now is known here, or one of them has taken too long. */
   async flush(): Promise<void> {
-    const asked = [...this.#members].map(({ channel }) => channel.ask("flush", undefined));
-    await within(Promise.allSettled(asked), flushMs).catch(() => {});
+    const asked = this.#askAll((channel) => channel.ask("flush", undefined));
+    await within(asked, flushMs).catch(() => {});
   }
 
   async stop(patience: Patience): Promise<{ readonly cutOff: number }> {
@@ -280,8 +282,12 @@ export class Workers {
   }
 
   async #broadcast(update: CatalogUpdate): Promise<void> {
+    await this.#askAll((channel) => channel.ask("catalog", update));
+  }
+
+  async #askAll(ask: (channel: ToWorker) => Promise<unknown>): Promise<void> {
     const joined = [...this.#members].filter(({ hasJoined }) => hasJoined);
-    await Promise.allSettled(joined.map(({ channel }) => channel.ask("catalog", update)));
+    await Promise.allSettled(joined.map(({ channel }) => ask(channel)));
   }
 
   #tellAll(tell: (channel: ToWorker) => void): void {
