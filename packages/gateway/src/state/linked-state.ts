@@ -265,8 +265,9 @@ export class LinkedState implements SharedState {
       this.#pools.hasNews(ticket.poolId);
       return own;
     }
-    const applied = own.applied || answer.applied === true;
-    if (!applied) return own;
+    // A failure is written down by whoever saw it, also if another was quicker; a recovery is told of once.
+    const applied = answer.applied === true || (own.applied && decision !== "succeed");
+    if (!applied) return { ...own, applied };
     return { ...this.#memory.view.conditionOf(ticket.poolId, ticket.keyId, model), applied };
   }
 

@@ -105,6 +105,18 @@ export function describeSharing(name: string, makeFixture: () => Promise<Sharing
       for (const state of [one!, other!]) expect((await state.snapshot("p"))[0]?.health.failures).toBe(1);
     });
 
+    it("tell once that a key has recovered, though both were served by it", async () => {
+      const [one, other] = await fixture.several(2, 1, 1);
+      await one!.fail(await ticketOf(one!, "A"), { rest: "ladder", fixedMs: 1 }, reason, "key");
+      await until(async () => (await other!.snapshot("p"))[0]?.health.failures === 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const tickets = await Promise.all([one!, other!].map((state) => ticketOf(state, "A")));
+
+      const after = await Promise.all([one!, other!].map((state, index) => state.succeed(tickets[index]!)));
+
+      expect(after.map(({ applied }) => applied).toSorted()).toEqual([false, true]);
+    });
+
     it("learn of refusals, resets, objects and the end of sessions", async () => {
       const [one, other] = await fixture.several(2, 1, 1);
       const file = aSession("file").fingerprint;
