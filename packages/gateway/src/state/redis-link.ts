@@ -70,6 +70,11 @@ export class RedisLink {
     return this.#asking.keywheelPool(keys.length, ...keys, ...args);
   }
 
+  /** Fields of a hash, without the script. */
+  async read(key: string, fields: readonly string[]): Promise<(string | null)[]> {
+    return this.#asking.hmget(key, ...fields);
+  }
+
   async remove(keys: readonly string[]): Promise<void> {
     await this.#asking.del(...keys);
   }
