@@ -302,6 +302,7 @@ export class KyselyStore implements port.OpenedStore {
 
   saveActivity(batch: port.ActivityBatch): Promise<void> {
     return this.#write(async (trx) => {
+      await this.#engine.shared?.relax(trx);
       await requests.saveRequests(trx, batch.requests);
       await usage.addUsage(trx, batch.usage);
       await usage.addKeyTotals(trx, batch.totals);
