@@ -2,6 +2,7 @@
 import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
+import { ensureHaproxy } from "./lib/haproxy.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
@@ -19,6 +20,7 @@ try {
   add(await runTests("unit"));
   await ensureBuilt();
   await ensureBrowser();
+  await ensureHaproxy();
   add(await runTests("program"));
 } catch (error) {
   faults.push(error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
+import { tableOfModel } from "./scaling-model.mjs";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -64,8 +65,14 @@ it("docs/threat-model.md names a test for every threat", () => {
   expect(rows.filter((row) => !/\.test\.ts` "/.test(row))).toEqual([]);
 });
 
+it("docs/scaling.md has the table that the model gives", () => {
+  expect(read("docs/scaling.md")).toContain(tableOfModel());
+});
+
 it("the pages for people lead to files that are there", () => {
-  const pages = ["README.md", "SECURITY.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const folders = ["docs", "deploy/compose", "deploy/kubernetes"];
+  const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
+  const pages = ["README.md", "SECURITY.md", ...inFolders];
   const dead = pages
     .filter((page) => page.endsWith(".md"))
     .flatMap((page) =>

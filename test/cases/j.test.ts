@@ -25,6 +25,8 @@ const variables = {
   CASE_92_QUOTED: '"sk-test-92-quoted-0123456789abcdef"',
   CASE_92_LOWER: "sk-test-92-upper-0123456789abcdef",
   CASE_92_LITERAL: "$CASE_92_LOWER",
+  // Not used here, as there is no PostgreSQL.
+  PGPASSWORD: "invented-92-0123456789abcdef",
 };
 
 let gateway: RunningGateway;
@@ -260,6 +262,7 @@ describe("J. configuration, storage, pages", () => {
     ["differs in case", "$Case_92_Lower"],
     ["holds a reference that nobody expanded", "$CASE_92_LITERAL"],
     ["is one of our own", "$KEYWHEEL_ADMIN_TOKEN"],
+    ["is the password of the database", "$PGPASSWORD"],
   ])("case 92: a key whose variable %s is kept, told, passed over and never sent", async (_, reference) => {
     const other = fakeKey(92, 1);
     await using pool = await poolOf(gateway, {

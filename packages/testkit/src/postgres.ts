@@ -53,14 +53,16 @@ export async function queryPostgres<Row extends pg.QueryResultRow>(
 export interface PostgresOptions {
   /** Listens on `localhost` as well, over TLS for those who ask for it, and asks for the password there. */
   readonly network?: { readonly port: number; readonly certificate: string; readonly key: string };
+  /** Waits for the disk at each commit, as a server in use does; default false: tests have no power cuts. */
+  readonly isDurable?: boolean;
 }
 
 export const postgresPassword = "invented-for-tests";
 
 /** A server that a test may stop; it is not the one of the other tests. */
-export async function startPostgres({ network }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "keywheel-postgres-"));
-  let server = await startIn(folder, network);
+  let server = await startIn(folder, options);
   const freeze = (isFrozen: boolean): void => {
     const { pid } = server;
     if (pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -79,7 +81,7 @@ export async function startPostgres({ network }: PostgresOptions = {}): Promise<
       await ended;
     },
     start: async () => {
-      server = await startIn(folder, network);
+      server = await startIn(folder, options);
     },
     freeze,
     [Symbol.asyncDispose]: () => {
@@ -128,7 +130,7 @@ async function startOnce(folder: string): Promise<void> {
   mkdirSync(join(folder, "started"));
 }
 
-async function startIn(folder: string, network?: PostgresOptions["network"]): Promise<ChildProcess> {
+async function startIn(folder: string, { network, isDurable = false }: PostgresOptions = {}): Promise<ChildProcess> {
   const { bin } = inject("postgres");
   if (bin === undefined) throw new Error("There is no PostgreSQL here: `npm test` installs one, or says how.");
   const user = unprivileged();
@@ -149,7 +151,7 @@ async function startIn(folder: string, network?: PostgresOptions["network"]): Pr
   const settings = {
     listen_addresses: "",
     unix_socket_directories: join(folder, "socket"),
-    fsync: "off",
+    fsync: isDurable ? "on" : "off",
     ...(network && { listen_addresses: "127.0.0.1", ...certified(data, network), ssl: "on" }),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

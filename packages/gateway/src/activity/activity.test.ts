@@ -20,6 +20,7 @@ function anActivity() {
     },
     listRequests: async () => [],
     findRequest: async () => undefined,
+    claim: async () => true,
     pruneRequests: async () => 0,
     readUsage: async () => [],
     pruneUsage: async () => 0,

@@ -8,7 +8,7 @@ import { groupUsage } from "./usage-groups.ts";
 export interface ActivityDeps {
   readonly store: Pick<
     Store,
-    "saveActivity" | "listRequests" | "findRequest" | "pruneRequests" | "readUsage" | "pruneUsage"
+    "saveActivity" | "listRequests" | "findRequest" | "pruneRequests" | "readUsage" | "pruneUsage" | "claim"
   >;
   readonly clock: Pick<Clock, "now">;
   /** `lastSeq` of what the store has loaded. */
@@ -30,6 +30,8 @@ const minutesKeptMs = 2 * 86_400_000;
 const detailsKeptMs = 3 * hourMs;
 
 const mostRefusals = 5;
+/** Less than the minute after which it is asked for: clocks differ a little. */
+const pruneEveryMs = 50_000;
 
 /** In one transaction: what a refusal has to wait for before its retry must be short. */
 const requestsAtOnce = 250;
@@ -98,8 +100,9 @@ export class Activity {
     }
   }
 
-  /** Lets go of what is older than it is kept, or too much. */
+  /** Lets go of what is older than it is kept, or too much; of gateways on one database, one does it for all. */
   async prune(): Promise<void> {
+    if (!(await this.#deps.store.claim("old activity", pruneEveryMs))) return;
     const now = this.#deps.clock.now();
     await this.#deps.store.pruneRequests({ keep: requestsKept, beforeSeq: seqOf(now - requestsKeptMs) });
     const hours = now - hoursKeptMs;

@@ -1,7 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { fixedKeys, poolScript } from "./pool-script.ts";
 import type { RedisAddress } from "./redis-url.ts";
-import type { LinkListener, StateCall, StateLink } from "./state-link.ts";
+import type { LinkListener, Sight, StateCall, StateLink } from "./state-link.ts";
 import { type Answer, readPush } from "./wire.ts";
 
 type Client = (Redis | Cluster) & {
@@ -72,6 +72,13 @@ export class RedisLink implements StateLink {
     if (shape !== undefined) args.push(shape.signature, shape.born);
     const text = await this.#asking.keywheelPool(keys.length, ...keys, ...args);
     return JSON.parse(String(text)) as Answer;
+  }
+
+  /** Read past the script. */
+  async look(poolId: string): Promise<Sight> {
+    const [key = ""] = this.#keysOf(poolId, []);
+    const [version, born] = await this.#asking.hmget(key, "v", "born");
+    return { version: Number(version ?? 0), born: born ?? undefined };
   }
 
   async remove(poolId: string): Promise<void> {

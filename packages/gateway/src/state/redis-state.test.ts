@@ -85,6 +85,53 @@ async function severalInRedis(count: number, ...weights: number[]): Promise<Link
 describe("several instances", () => {
   afterEach(closeAll);
 
+  it("are told of new sessions only while they are few; of many, each asks for those that it meets", async () => {
+    const [one, other] = await severalInRedis(2, 1, 1, 1);
+    let heard = 0;
+    const listeners = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const client = new Redis(redis.url);
+        client.on("message", (_channel, message: string) => (heard += message.includes('"s:') ? 1 : 0));
+        await client.subscribe(`${lastNamespace}:push`);
+        return client;
+      }),
+    );
+    const sessions = Array.from({ length: 300 }, (_, index) => aSession(`s${index}`));
+    await one!.choose("p", { session: aSession("first") });
+    const bound = await Promise.all(sessions.map((session) => one!.choose("p", { session })));
+    const [failing] = bound.flatMap((choice) => (choice.kind === "key" ? [choice] : []));
+    const met = await Promise.all(sessions.map((session) => other!.choose("p", { session })));
+    const told = heard / listeners.length;
+    await one!.fail(failing!.ticket, { rest: "ladder" }, reason, "key");
+    const moved = await Promise.all(sessions.map((session) => one!.choose("p", { session })));
+    await until(async () => (await other!.snapshot("p")).some((key) => key.health.failures === 1));
+    const found = await Promise.all(sessions.map((session) => other!.choose("p", { session })));
+    for (const client of listeners) client.disconnect();
+
+    expect(met.map(keyOf)).toEqual(bound.map(keyOf));
+    expect(found.map(keyOf)).toEqual(moved.map(keyOf));
+    expect(moved.map(keyOf)).not.toContain(failing!.keyId);
+    expect(told).toBeGreaterThanOrEqual(1);
+    expect(told).toBeLessThan(100);
+  });
+
+  it("look at idle pools without running the script for each of them every second", async () => {
+    const states = await severalInRedis(2, 1, 1);
+    for (const state of states)
+      for (let number = 0; number < 10; number++) await state.configure(`q${number}`, keysOf(1), aPolicy());
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const client = new Redis(redis.url);
+    const calls = async (command: string): Promise<number> =>
+      Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await client.info("commandstats"))?.[1] ?? 0);
+    const before = [await calls("evalsha"), await calls("hmget")] as const;
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    const after = [await calls("evalsha"), await calls("hmget")] as const;
+    client.disconnect();
+
+    expect(after[0] - before[0]).toBe(0);
+    // Two instances, eleven pools, two or three times.
+    expect(after[1] - before[1]).toBeGreaterThanOrEqual(2 * 11 * 2);
+  });
   it("put a pool back that the server has forgotten, without a word of trouble", async () => {
     const [one, other] = await severalInRedis(2, 2, 1);
     await one!.fail(await ticketOf(one!, "A"), { rest: "ladder" }, reason, "key");

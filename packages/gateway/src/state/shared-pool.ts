@@ -13,6 +13,8 @@ export interface SharedPool {
   /** The version up to which everything is known here. */
   seen: number;
   isInStep: boolean;
+  /** When it was last kept from being forgotten, monotonic ms. */
+  keptAt: number;
   /** Something was decided here that the server does not know. */
   hasNews: boolean;
   readonly ended: Map<string, Fingerprint>;
@@ -24,7 +26,7 @@ export interface SharedPool {
 
 /** A pool that was never in step. */
 export function newSharedPool(id: string, keys: readonly KeyEntry[], policy: StatePolicy): SharedPool {
-  const parts = { born: undefined, seen: 0, isInStep: false, hasNews: false };
+  const parts = { born: undefined, seen: 0, isInStep: false, keptAt: Number.NEGATIVE_INFINITY, hasNews: false };
   return {
     id,
     keys,

@@ -29,6 +29,8 @@ const syncMs = 2_000;
 const retryMs = 100;
 const lookMs = 10;
 const beatMs = 1_000;
+/** A pool is forgotten when nobody has kept it for 30 days. */
+const keepMs = 60_000;
 const cellsAtOnce = 200;
 const mostEnded = 10_000;
 
@@ -304,11 +306,36 @@ export class SharedPools {
     }
     for (const pool of this.#pools.values()) {
       await this.#retellNow(pool);
-      const answer = await this.ask(pool.id, "beat", { patienceMs: syncMs });
+      const version = await this.#look(pool);
+      if (version === undefined || version <= pool.seen) continue;
       // What was done a moment ago is on its way.
-      if (answer !== undefined && answer.v > pool.seen) await pause(retryMs);
-      if (answer !== undefined) await this.catchUp(pool.id, answer.v);
+      await pause(retryMs);
+      await this.catchUp(pool.id, version);
     }
+  }
+
+  /**
+   * How far the pool is at the server. Read there without a decision: a thousand gateways look at every pool once a second.
+   *
+   * @returns undefined if that is not known, or the pool has to be brought back first
+   */
+  async #look(pool: SharedPool): Promise<number | undefined> {
+    const link = this.#link;
+    if (link === undefined || !this.#isUp || !pool.isInStep) return undefined;
+    const now = this.#options.clock.monotonic();
+    if (now - pool.keptAt >= keepMs) {
+      const answer = await this.ask(pool.id, "beat", { patienceMs: syncMs });
+      if (answer !== undefined) pool.keptAt = now;
+      return answer?.v;
+    }
+    try {
+      const { version, born } = await within(link.look(pool.id), syncMs);
+      if (born === pool.born) return version;
+      void this.#bringBack(pool);
+    } catch (error) {
+      this.lose(error);
+    }
+    return undefined;
   }
 }
 

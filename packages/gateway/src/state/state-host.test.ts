@@ -31,6 +31,7 @@ class HostBench {
       return {
         isReady: true,
         run: (call) => this.#run(call),
+        look: async (id) => this.host.look(id),
         remove: async () => {},
         ping: async () => {},
         close: () => {},
@@ -160,6 +161,7 @@ it("asks again when a key came free while it was told that there is none", async
       isLate = false;
       return { n: answer.n, f: answer.f, v: answer.v };
     },
+    look: async (id) => own.host.look(id),
     remove: async () => {},
     ping: async () => {},
     close: () => {},
@@ -202,6 +204,7 @@ it("a host that hangs is done without, and what was decided meanwhile is not for
       await whenItRuns();
       return structuredClone(await own.host.run(structuredClone(call)));
     },
+    look: async (id) => own.host.look(id),
     remove: async () => {},
     ping: whenItRuns,
     close: () => {},

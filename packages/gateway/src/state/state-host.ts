@@ -17,7 +17,7 @@ import {
   type Ticket,
   type TouchedSession,
 } from "@keywheel/pool";
-import type { StateCall } from "./state-link.ts";
+import type { Sight, StateCall } from "./state-link.ts";
 import {
   type Answer,
   bindingName,
@@ -80,6 +80,12 @@ export class StateHost implements SharedState {
       return cell === undefined ? [] : [[id, cell] as const];
     });
     return { n: pool.born, f, v, ...(cells.length === 0 ? {} : { c: Object.fromEntries(cells) }), ...said };
+  }
+
+  /** How far a pool is. */
+  look(poolId: string): Sight {
+    const { version = 0, born } = this.#pools.get(poolId) ?? {};
+    return { version, born };
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {

@@ -15,11 +15,20 @@ export interface StateCall {
   readonly shape?: { readonly signature: string; readonly born: string };
 }
 
+/** How far a pool is where the state is shared. */
+export interface Sight {
+  readonly version: number;
+  /** Tells it from one of the same id that was there before; undefined if there is none. */
+  readonly born: string | undefined;
+}
+
 /** The way to where the state is shared: a server, or another process on the same machine. It comes back by itself. */
 export interface StateLink {
   /** Whether it can be asked, and what others do is heard. */
   readonly isReady: boolean;
   run(call: StateCall): Promise<Answer>;
+  /** Costs less than a decision. */
+  look(poolId: string): Promise<Sight>;
   /** Forgets a pool. */
   remove(poolId: string): Promise<void>;
   /** Settles when the other side has answered on every way. */

@@ -15,8 +15,9 @@ class Outdated extends KeywheelError {
 /**
  * Which count of the configuration this process has loaded, in a database that others change as well.
  *
- * The counter's row is taken first in each transaction that changes or loads the configuration and held until its end: so
- * they come one after the other over all gateways, and what is loaded is of one instant.
+ * The counter's row is taken first in each transaction that changes the configuration and held until its end: so they come
+ * one after the other over all gateways. What is loaded is of one instant without it: a thousand gateways that load after a
+ * change must not wait for one another.
  *
  * Each method answers what is to be called once the transaction is durable.
  */
@@ -43,7 +44,15 @@ export class ConfigurationVersion {
     this.#loaded = -1;
   }
 
-  /** For who loads everything. */
+  /** For who loads everything; the first statement of its transaction. */
+  async see(trx: Transaction<Database>): Promise<() => void> {
+    await sql`set transaction isolation level repeatable read`.execute(trx);
+    const row = await trx.selectFrom("meta").select("value").where("name", "=", rowName).executeTakeFirst();
+    const version = Number(row?.value ?? 0);
+    return () => void (this.#loaded = version);
+  }
+
+  /** For who makes the tables. */
   async hold(trx: Transaction<Database>): Promise<() => void> {
     const version = await this.#lock(trx);
     return () => void (this.#loaded = version);

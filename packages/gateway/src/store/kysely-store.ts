@@ -167,7 +167,7 @@ export class KyselyStore implements port.OpenedStore {
         tokens: await tokens.readTokens(trx),
         health: await outcomes.readHealths(trx),
       }),
-      (version, trx) => version.hold(trx),
+      (version, trx) => version.see(trx),
     );
   }
 
@@ -302,6 +302,7 @@ export class KyselyStore implements port.OpenedStore {
 
   saveActivity(batch: port.ActivityBatch): Promise<void> {
     return this.#write(async (trx) => {
+      await this.#engine.shared?.relax(trx);
       await requests.saveRequests(trx, batch.requests);
       await usage.addUsage(trx, batch.usage);
       await usage.addKeyTotals(trx, batch.totals);
@@ -371,6 +372,26 @@ export class KyselyStore implements port.OpenedStore {
       const row = await trx.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirstOrThrow();
       return row.value;
     });
+  }
+
+  async claim(task: string, everyMs: number): Promise<boolean> {
+    if (this.#version === undefined) return true;
+    const now = this.#now();
+    // Compared as text, which instants of one length are in the same order as. One from a clock that is ahead counts for none.
+    const instants = { value: String(now), least: String(now - everyMs), most: String(now + everyMs) };
+    const query = (trx: Transaction<Database>): Promise<unknown[]> =>
+      trx
+        .insertInto("meta")
+        .values({ name: `claimed:${task}`, value: instants.value })
+        .onConflict((conflict) =>
+          conflict
+            .column("name")
+            .doUpdateSet({ value: instants.value })
+            .where((eb) => eb.or([eb("meta.value", "<=", instants.least), eb("meta.value", ">", instants.most)])),
+        )
+        .returning("name")
+        .execute();
+    return (await this.#write(query)).length > 0;
   }
 
   close(): Promise<void> {

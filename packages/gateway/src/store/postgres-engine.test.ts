@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, postgresPassword, queryPostgres, startPostgres } from "../../../testkit/src/postgres.ts";
 import { aKeyRecord, aProviderRecord, fillStore } from "../../../testkit/src/store-suite.ts";
@@ -73,6 +74,48 @@ describe("two gateways on one PostgreSQL", () => {
     expect((await one.load()).keys[0]).toMatchObject({ enabled: false, disabledReason: { httpStatus: 401 } });
     // What the other had not loaded before is still to be loaded.
     expect(await other.feed?.hasNews()).toBe(true);
+  });
+
+  it("load what was there before a change that is under way, and wait neither for it nor for one another", async () => {
+    const [one, other] = [await open(), await open()];
+    await fillStore(one);
+    await other.load();
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query("begin");
+    await client.query("select value from meta where name = 'config_version' for update");
+    await client.query("update meta set value = '1000' where name = 'config_version'");
+
+    const during = await Promise.all([one.load(), other.load()]);
+    await client.query("commit");
+    await client.end();
+    const news = [await one.feed?.hasNews(), await other.feed?.hasNews()];
+
+    expect(during.map(({ providers }) => providers.map(({ id }) => id))).toEqual([["prv_1"], ["prv_1"]]);
+    expect(news).toEqual([true, true]);
+  }, 4_000);
+
+  it("share out what is to be done once, and take over from one whose clock was ahead", async () => {
+    let now = 1_700_000_000_000;
+    const [one, other] = [await open({ now: () => now }), await open({ now: () => now })];
+    const claims = async (): Promise<boolean[]> => [await one.claim("a", 1_000), await other.claim("a", 1_000)];
+
+    const first = await claims();
+    now += 999;
+    const early = await claims();
+    now += 1;
+    const due = await claims();
+    const another = await other.claim("b", 1_000);
+    now -= 100_000;
+    const setBack = await claims();
+
+    expect([first, early, due, another, setBack]).toEqual([
+      [true, false],
+      [false, false],
+      [true, false],
+      true,
+      [true, false],
+    ]);
   });
 
   it("are told of a change at once", async () => {

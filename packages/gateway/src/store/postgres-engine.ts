@@ -37,6 +37,7 @@ export function createPostgresEngine(url: string): DatabaseEngine {
     explain: (error) => explainPostgres(error, name),
     shared: {
       lockTables: async (trx) => void (await sql`select pg_advisory_xact_lock(${sql.lit(tableLock)})`.execute(trx)),
+      relax: async (trx) => void (await sql`set local synchronous_commit to off`.execute(trx)),
       announce: async (trx) => void (await sql`select pg_notify(${sql.lit(channel)}, '')`.execute(trx)),
       listen: (onNews) => listenFor({ url, channel, onNews }),
     },

@@ -351,6 +351,13 @@ export interface Store {
   setMeta(name: string, value: string | undefined, options?: { readonly tells: boolean }): Promise<void>;
   /** Sets what is not set yet. @returns what is set now, by whomever */
   setMetaOnce(name: string, value: string): Promise<string>;
+  /**
+   * Of the gateways on one database, one does what is to be done once for all of them.
+   *
+   * @param everyMs how often it is to be done at the most
+   * @returns whether it is this one's to do now; always where this process has the database alone
+   */
+  claim(task: string, everyMs: number): Promise<boolean>;
 
   /** How gateways on one database hear of each other's changes; undefined where this process has the database alone. */
   readonly feed?: ChangeFeed | undefined;

@@ -14,7 +14,8 @@ import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
-import type { Environment } from "../settings.ts";
+import { type Environment, type Setting, variableOf } from "../settings.ts";
+import { startSettings } from "../start-options.ts";
 import type { ActivityRoom } from "./activity-room.ts";
 import { followChanges } from "./follow-changes.ts";
 import type { LoadRoom } from "./load-room.ts";
@@ -89,7 +90,8 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { dataDir, databaseUrl, masterKey, adminToken, redisUrl, redactor, log } = options;
-  const password = databaseUrl === undefined ? undefined : passwordOf(databaseUrl);
+  const password =
+    databaseUrl === undefined ? undefined : (passwordOf(databaseUrl) ?? options.environment["PGPASSWORD"]);
   redactor.learn([masterKey, adminToken, redisUrl?.password, password].filter((value) => value !== undefined));
   const [{ openStore }, { lacksLog }] = await Promise.all([
     import("../../store/open-store.ts"),
@@ -272,12 +274,18 @@ function nameOfGateway(dataDir: string): string {
     .slice(0, 12);
 }
 
+/** Variables that hold secrets of the gateway's own; the driver of PostgreSQL reads the last one. */
+const ownSecrets: ReadonlySet<string> = new Set([
+  ...Object.values<Setting<unknown>>(startSettings).flatMap((setting) => (setting.secret ? [variableOf(setting)] : [])),
+  "PGPASSWORD",
+]);
+
 function openEnvironment(
   Reader: Awaited<ReturnType<typeof loadParts>>["Environment"],
   { envFile, environment, log }: CoreOptions,
 ): EnvironmentReader & { close(): void } {
   // Our own secrets are no keys: a reference to one of them would send it to a provider.
-  const { KEYWHEEL_MASTER_KEY: _key, KEYWHEEL_ADMIN_TOKEN: _token, ...variables } = environment;
+  const variables = Object.fromEntries(Object.entries(environment).filter(([name]) => !ownSecrets.has(name)));
   return new Reader({
     variables,
     warn: (message) => log.warn({}, message),

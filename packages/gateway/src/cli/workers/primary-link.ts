@@ -1,4 +1,4 @@
-import type { LinkListener, StateCall, StateLink } from "../../state/state-link.ts";
+import type { LinkListener, Sight, StateCall, StateLink } from "../../state/state-link.ts";
 import type { Answer } from "../../state/wire.ts";
 import type { Channel } from "./channel.ts";
 import type { PrimarySubjects, WorkerSubjects } from "./subjects.ts";
@@ -19,6 +19,10 @@ export class PrimaryLink implements StateLink {
 
   run(call: StateCall): Promise<Answer> {
     return this.#channel.ask("state", call);
+  }
+
+  look(poolId: string): Promise<Sight> {
+    return this.#channel.ask("look", poolId);
   }
 
   /** The primary has removed it. */

@@ -11,7 +11,7 @@ import type { TokenRecord } from "../../catalog/catalog.ts";
 import type { ProviderSettings } from "../../contract/settings.ts";
 import type { OwnError } from "../../data-plane/own-answers.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
-import type { StateCall } from "../../state/state-link.ts";
+import type { Sight, StateCall } from "../../state/state-link.ts";
 import type { Answer, Push } from "../../state/wire.ts";
 import type { ProviderRecord } from "../../store/store.ts";
 import type { LoadState } from "../../telemetry/load-watch.ts";
@@ -82,6 +82,7 @@ export type PrimarySubjects = {
   readonly asks: {
     readonly join: { readonly body: undefined; readonly answer: Assignment };
     readonly state: { readonly body: StateCall; readonly answer: Answer };
+    readonly look: { readonly body: string; readonly answer: Sight };
     readonly ping: { readonly body: undefined; readonly answer: undefined };
     readonly saveHealth: { readonly body: HealthRecord; readonly answer: undefined };
     readonly disableKey: { readonly body: DisabledRecord; readonly answer: undefined };

@@ -210,6 +210,7 @@ export class Workers {
         answer: {
           join: async () => this.#join(member()),
           state: async (call) => (await host?.run(call)) ?? { missing: true, n: "", f: 0, v: 0 },
+          look: async (poolId) => host?.look(poolId) ?? { version: 0, born: undefined },
           ping: async () => undefined,
           saveHealth: (record) => done(core.journal.saveHealth(record)),
           disableKey: (record) => done(core.journal.disableKey(record)),

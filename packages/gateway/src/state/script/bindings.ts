@@ -1,6 +1,8 @@
 /** Who belongs to which key, as in `memory/affinity.ts`: sessions `s:`, conversations `c:`, objects `o:`. */
 export const bindings = String.raw`
 local object_ms = 2592000000
+-- Told of a binding, an instance need not ask for it; but each one more costs the server a message for every binding.
+local told_of_new = 16
 
 local function kind_of(key)
   return string.match(key, ':([sco]):%x+$')
@@ -34,6 +36,12 @@ local function owner_of(key)
   return id, tonumber(at)
 end
 
+-- Who was not told of a new binding asks when it meets it. Of objects everybody is told: who knows of none asks for none.
+-- Now and then all are told, so that their number is seen to fall.
+local function is_told(kind, bound)
+  return bound ~= nil or kind == 'o' or (pool.heard or 0) <= told_of_new or now % 256 == 0
+end
+
 local function bind(key, id, at)
   local kind = kind_of(key)
   local is_object = kind == 'o'
@@ -46,7 +54,7 @@ local function bind(key, id, at)
     pool.pins = 1
     call('HSET', POOL, 'pins', 1)
   end
-  if bound ~= id then told_bindings[#told_bindings + 1] = {name_of(key), id, at} end
+  if bound ~= id and is_told(kind, bound) then told_bindings[#told_bindings + 1] = {name_of(key), id, at} end
 end
 
 -- What was bound elsewhere while this instance could not be told, or to be kept alive. A binding that is here wins.

@@ -11,7 +11,7 @@ local op, now, channel, pool_id, origin = ARGV[1], tonumber(ARGV[2]), ARGV[3], A
 local POOL, KEYS_, CELLS, USABLE, ORDER, DUE, OWNERS, LANES = unpack(KEYS, 1, 8)
 local call = redis.call
 
-local fields = {'sig', 'pos', 'used', 'dpos', 'dused', 'turned', 'latest', 'v', 'base', 'cap', 'affinity', 'ttl', 'n', 'pins', 'born'}
+local fields = {'sig', 'pos', 'used', 'dpos', 'dused', 'turned', 'latest', 'v', 'base', 'cap', 'affinity', 'ttl', 'n', 'pins', 'born', 'heard'}
 local pool = {}
 for i, value in ipairs(call('HMGET', POOL, unpack(fields))) do
   if value then pool[fields[i]] = (fields[i] == 'sig' or fields[i] == 'born') and value or tonumber(value) end
@@ -129,7 +129,8 @@ local function finish()
   if #told_bindings > 0 and pool.v == version_before then pool.v = pool.v + 1 end
   call('HSET', POOL, 'latest', now, 'v', pool.v)
   if pool.v ~= version_before then
-    call('PUBLISH', channel, cjson.encode({p = pool_id, n = pool.born, o = op ~= 'touch' and origin or '', f = version_before, v = pool.v, c = told_cells, b = told_bindings}))
+    local heard = call('PUBLISH', channel, cjson.encode({p = pool_id, n = pool.born, o = op ~= 'touch' and origin or '', f = version_before, v = pool.v, c = told_cells, b = told_bindings}))
+    if heard ~= pool.heard then call('HSET', POOL, 'heard', heard) end
   end
   answer.n, answer.f, answer.v = pool.born, version_before, pool.v
   answer.c = next(told_cells) and told_cells or nil
