@@ -114,7 +114,7 @@ export function describeSharing(name: string, makeFixture: () => Promise<Sharing
 
       const after = await Promise.all([one!, other!].map((state, index) => state.succeed(tickets[index]!)));
 
-      expect(after.map(({ applied }) => applied).toSorted()).toEqual([false, true]);
+      expect(after.filter(({ applied }) => applied)).toHaveLength(1);
     });
 
     it("learn of refusals, resets, objects and the end of sessions", async () => {

@@ -46,7 +46,7 @@ class HostBench {
     const troubles = this.states.map((state) => state.trouble);
     for (const state of this.states) state.close();
     // Otherwise all that was shown is what a state does alone.
-    expect(troubles.filter((trouble) => trouble !== undefined)).toEqual([]);
+    if (troubles.some((trouble) => trouble !== undefined)) throw new Error(`not shared: ${troubles.join()}`);
   }
 
   async #run(call: StateCall): Promise<Answer> {

@@ -63,11 +63,16 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     worker: 0,
     onRequest,
   });
-  let doors: Doors | undefined;
+  // They are opened last, and asked before that.
+  const entrance: { doors?: Doors } = {};
   const total = (): ReturnType<Doors["load"]> & { readonly running: number; readonly workers: number } => {
     const own = load.state();
-    const carried = doors?.load(own) ?? { ...own, mostRunning: load.mostRunning };
-    return { ...carried, running: dataPlane.running + (doors?.running() ?? 0), workers: doors?.workers() ?? 0 };
+    const carried = entrance.doors?.load(own) ?? { ...own, mostRunning: load.mostRunning };
+    return {
+      ...carried,
+      running: dataPlane.running + (entrance.doors?.running() ?? 0),
+      workers: entrance.doors?.workers() ?? 0,
+    };
   };
   const metrics: Metrics = openMetrics(core, total);
   const control = new ControlRoom(
@@ -83,7 +88,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     },
     options.workers === 1
       ? undefined
-      : { before: async () => void (await doors?.flush()), afterChange: async () => void (await doors?.settle()) },
+      : { before: async () => entrance.doors?.flush(), afterChange: async () => entrance.doors?.settle() },
   );
   // Before the doors open: loading it later would hold up the first requests.
   await control.load();
@@ -96,7 +101,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     options.workers === 1
       ? await openOwnDoors(rooms, { options, load })
       : await openWorkersDoors(rooms, { core, limits, onRequest, ...parts });
-  doors = opened;
+  entrance.doors = opened;
   life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);

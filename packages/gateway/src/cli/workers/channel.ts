@@ -99,7 +99,7 @@ export class Channel<Own extends Subjects, Theirs extends Subjects> {
     try {
       const answer = this.#desk.answer[what];
       if (answer === undefined) throw new Error(`nobody here knows about ${what}`);
-      message = { kind: "answer", id, body: await answer(body as never) };
+      message = { kind: "answer", id, body: await answer(body) };
     } catch (error) {
       message = { kind: "fault", id, fault: toFault(error) };
     }

@@ -77,7 +77,6 @@ export interface WorkerLoad extends LoadState {
   readonly mostRunning: number;
 }
 
-// oxlint-disable-next-line typescript/consistent-type-definitions -- an interface has no index signature
 export type PrimarySubjects = {
   readonly asks: {
     readonly join: { readonly body: undefined; readonly answer: Assignment };
@@ -104,7 +103,6 @@ export type PrimarySubjects = {
   };
 };
 
-// oxlint-disable-next-line typescript/consistent-type-definitions -- an interface has no index signature
 export type WorkerSubjects = {
   readonly asks: {
     readonly catalog: { readonly body: CatalogUpdate; readonly answer: undefined };

@@ -30,7 +30,7 @@ import { InnerDoor } from "./inner-door.ts";
 import { PrimaryLink } from "./primary-link.ts";
 import { Relay } from "./relay.ts";
 import { RemoteLimits } from "./remote-limits.ts";
-import type { Assignment, PrimarySubjects, WorkerSubjects } from "./subjects.ts";
+import type { Assignment, CatalogUpdate, PrimarySubjects, WorkerSubjects } from "./subjects.ts";
 
 type ToPrimary = Channel<WorkerSubjects, PrimarySubjects>;
 
@@ -67,7 +67,7 @@ class Worker {
       },
       {
         answer: {
-          catalog: async (update) => void (await (await this.#mirror.promise).apply(update)),
+          catalog: async (update) => this.#catchUp(update),
           flush: async () => this.#parts?.flush(),
           stop: async (patience) => this.#stop(patience),
         },
@@ -145,8 +145,8 @@ class Worker {
     const sessions = new SessionWriter({
       state,
       store: {
-        saveSessions: async (touched) => void (await channel.ask("saveSessions", touched)),
-        savePins: async (pins) => void (await channel.ask("savePins", pins)),
+        saveSessions: (touched) => channel.ask("saveSessions", touched),
+        savePins: (pins) => channel.ask("savePins", pins),
       },
       // The primary process has said so.
       onTrouble: () => {},
@@ -193,6 +193,12 @@ class Worker {
     const { openRedisState } = await import("../../state/redis-state.ts");
     // The primary process sees the same, and says it.
     return await openRedisState({ address: redisUrl, clock });
+  }
+
+  async #catchUp(update: CatalogUpdate): Promise<undefined> {
+    const mirror = await this.#mirror.promise;
+    await mirror.apply(update);
+    return undefined;
   }
 
   /** @param socket undefined for one whose client has left on the way */
