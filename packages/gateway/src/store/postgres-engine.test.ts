@@ -245,7 +245,7 @@ describe("PostgreSQL", () => {
 
   it("is spoken to over TLS as the address says, and what is wrong there is named", async () => {
     const port = await freePort();
-    const network = { port, certificate: testCertificate, key: testCertificateKey };
+    const network = { port, tls: { certificate: testCertificate, key: testCertificateKey } };
     await using server = await startPostgres({ network });
     const { pathname } = new URL(await server.createDatabase());
     const authority = join(folder, "ca.pem");
