@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   AnswerEntry,
   AttemptEntry,
@@ -166,8 +167,11 @@ export class Observer {
       headers: { authorization: `Bearer ${gateway.adminToken}` },
       signal: this.#leaving.signal,
     });
-    const reading = this.#read(response, instance).catch((error: unknown) => {
-      if (!this.#leaving.signal.aborted && gateway.isRunning) throw error;
+    const reading = this.#read(response, instance).catch(async (error: unknown) => {
+      if (this.#leaving.signal.aborted) return;
+      // The connections of a process break a moment before it is known to have ended.
+      await sleep(200);
+      if (gateway.isRunning) throw error;
     });
     this.#listening.push(reading);
   }

@@ -35,6 +35,8 @@ export interface Stack extends AsyncDisposable {
   readonly token: string;
   /** Whether a key is on in the database; undefined while that cannot be told. */
   stored(keyId: string): Promise<"on" | "off" | "gone" | undefined>;
+  /** How often the database had to give up a transaction for another one. A restart begins the count anew. */
+  deadlocks(): Promise<number>;
 }
 
 export async function startStack(): Promise<Stack> {
@@ -88,6 +90,7 @@ async function startParts(
     outside: isolation.outside,
     token,
     stored: (keyId) => stored(database, keyId),
+    deadlocks: () => deadlocks(database),
   };
 }
 
@@ -117,4 +120,12 @@ async function stored(database: PostgresView, keyId: string): Promise<"on" | "of
     // It is away, which is what these tests are about.
     return undefined;
   }
+}
+
+async function deadlocks(database: PostgresView): Promise<number> {
+  const [row] = await database.query<{ deadlocks: string }>(
+    "select deadlocks from pg_stat_database where datname = current_database()",
+    [],
+  );
+  return Number(row?.deadlocks);
 }

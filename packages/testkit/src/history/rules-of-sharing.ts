@@ -24,6 +24,8 @@ export function sessionsApart(seen: SeenHistory): string[] {
     return bindings.flatMap((later) => {
       const earlier = boundBefore(bindings, later);
       if (earlier === undefined || mayHaveMoved(seen, earlier, later)) return [];
+      // Of two at the same moment either may have been the first.
+      if (earlier.before >= later.after && mayHaveMoved(seen, later, earlier)) return [];
       return [`call ${later.callId} took the session ${session} from the key ${earlier.keyId} to ${later.keyId}`];
     });
   });
@@ -55,8 +57,8 @@ function boundBefore(bindings: readonly Binding[], later: Binding): Binding | un
 }
 
 /** Whether anything may have ended the binding between two choices, or have hidden it from one of them. */
-function mayHaveMoved(seen: SeenHistory, { keyId, after }: Binding, later: Binding): boolean {
-  const [from, to] = [Math.min(after, later.after), later.before];
+function mayHaveMoved(seen: SeenHistory, { keyId, after, before }: Binding, later: Binding): boolean {
+  const [from, to] = [Math.min(after, later.after), Math.max(before, later.before)];
   const isApart = (seen.history.absences ?? []).some(
     (absence) => absence.of !== "database" && absence.from <= to && absence.to + sessionsMeetMs >= from,
   );
