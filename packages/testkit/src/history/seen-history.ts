@@ -91,7 +91,7 @@ export class SeenHistory {
   /** By when what happened at an instant has reached every gateway, whatever they were without. */
   reachedAll(at: number, way: Way): number {
     if (this.instances.length < 2) return at;
-    let reached = at + newsMs[way];
+    let reached = at + this.#newsMs(way, at, at);
     for (const absence of (this.history.absences ?? []).toSorted((one, other) => one.from - other.from)) {
       if (absence.from <= reached && absence.to >= at) reached = Math.max(reached, absence.to + newsMs[way]);
     }
@@ -129,13 +129,23 @@ export class SeenHistory {
   }
 
   #arrival(news: Knowledge, asked: Knowledge, way: Way): number {
-    let due = news.at + newsMs[way];
+    const newsOnItsWayMs = this.#newsMs(way, news.at, asked.at);
+    let due = news.at + newsOnItsWayMs;
     for (const { instance, of, from, to } of this.history.absences ?? []) {
       const isInTheWay = of === way || of === "process";
       const isOfEither = instance === news.instance || instance === asked.instance;
-      if (isInTheWay && isOfEither && from <= asked.at && to >= news.at) due = Math.max(due, to + newsMs[way]);
+      if (isInTheWay && isOfEither && from <= asked.at && to >= news.at) due = Math.max(due, to + newsOnItsWayMs);
     }
     return due;
+  }
+
+  /** A database that takes a second for a change because the machine is busy is as late to tell of it. */
+  #newsMs(way: Way, from: number, to: number): number {
+    if (way === "state") return newsMs.state;
+    const took = this.history.changes
+      .filter(({ beganAt, returnedAt }) => beganAt <= to && returnedAt + newsMs.database >= from)
+      .map(({ beganAt, returnedAt }) => (returnedAt === Infinity ? 0 : returnedAt - beganAt));
+    return newsMs.database + Math.max(0, ...took);
   }
 }
 

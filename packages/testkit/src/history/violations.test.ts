@@ -394,6 +394,14 @@ describe("a history of several gateways without fault", () => {
       },
     ],
     [
+      "a disabled key that another gateway uses while the database is slow with every change",
+      {
+        calls: [at(1, aCall("c1", [anAttempt("A", [1_200, 1_210])]))],
+        changes: [aChange("disable", "A", 50), { kind: "label", keyId: "B", beganAt: 100, returnedAt: 700 }],
+        snapshots: idle,
+      },
+    ],
+    [
       "a disabled key that a gateway without the database uses",
       {
         calls: [at(1, aCall("c1", [anAttempt("A", [5_000, 5_010])]))],
