@@ -28,7 +28,19 @@ export default defineConfig({
           name: "program",
           globalSetup: ["test/postgres-setup.ts"],
           include: ["test/**/*.test.ts"],
+          exclude: ["test/faults/**"],
           testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        // Run by themselves: a load of so many requests a second on three gateways leaves the machine nothing for others.
+        resolve: { conditions },
+        ssr: { resolve: { conditions } },
+        test: {
+          name: "faults",
+          globalSetup: ["test/postgres-setup.ts"],
+          include: ["test/faults/**/*.test.ts"],
           hookTimeout: 60_000,
         },
       },

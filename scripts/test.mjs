@@ -4,6 +4,7 @@ import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
 import { ensureHaproxy } from "./lib/haproxy.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
 import { say } from "./lib/say.mjs";
@@ -17,11 +18,13 @@ try {
   faults.push(...(await runChecks(allChecks)));
   await ensurePostgres();
   await ensureRedis();
+  await ensureNamespaces();
   add(await runTests("unit"));
   await ensureBuilt();
   await ensureBrowser();
   await ensureHaproxy();
   add(await runTests("program"));
+  add(await runTests("faults"));
 } catch (error) {
   faults.push(error instanceof Error ? error.message : String(error));
 }

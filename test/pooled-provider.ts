@@ -40,6 +40,8 @@ export interface CallInit {
   readonly body?: object | string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal;
   readonly stream?: boolean;
+  /** Another gateway that serves the same provider; default: the one that made it. */
+  readonly through?: RunningGateway;
 }
 
 export interface PoolOptions {
@@ -83,7 +85,7 @@ export async function poolOf(gateway: RunningGateway, options: PoolOptions = {})
 
   const send = (init: CallInit = {}): Promise<Response> => {
     const { path, body } = plainCalls[kind](init.stream === true);
-    return fetch(gateway.baseUrlOf(record) + (init.path ?? path), {
+    return fetch((init.through ?? gateway).baseUrlOf(record) + (init.path ?? path), {
       method: "POST",
       headers: {
         "content-type": "application/json",

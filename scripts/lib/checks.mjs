@@ -63,7 +63,7 @@ async function passes({ name, commands }) {
 
 /**
  * @typedef {{ passed: number, failed: number }} Tally
- * @param {string} project one of the two in `vitest.config.ts`
+ * @param {string} project one of those in `vitest.config.ts`
  * @param {readonly string[]} [args] for vitest
  * @returns {Promise<Tally>}
  */

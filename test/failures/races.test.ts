@@ -10,8 +10,8 @@ import {
   violationsOf,
 } from "@keywheel/testkit";
 import { beforeAll, describe, expect, it } from "vitest";
-import { eventually, poolOf, type PooledProvider } from "../pooled-provider.ts";
-import { Observer } from "./observer.ts";
+import { Observer } from "../observer.ts";
+import { eventually, poolOf, type PooledProvider, storedKey } from "../pooled-provider.ts";
 
 let gateway: RunningGateway;
 beforeAll(async () => {
@@ -60,7 +60,7 @@ interface Held {
  */
 async function play(pool: PooledProvider, seed: number): Promise<History> {
   const random = randomOf(seed);
-  const observer = new Observer(gateway, pool, policy);
+  const observer = new Observer({ gateways: [gateway], pool, policy, stored });
   const held: Held[] = [];
   pool.provider.on().always({
     readsBody: true,
@@ -77,7 +77,7 @@ async function play(pool: PooledProvider, seed: number): Promise<History> {
   const operator = new Operator(observer, pool, random);
   await observer.listen();
 
-  const send = (at: number): Promise<void> =>
+  const send = (at: number): Promise<unknown> =>
     observer.call(`c${at}`, { stream: at % 2 === 0, ...(at % 4 === 0 ? { session: `s${at % 20}` } : {}) });
   let running = requests;
   const calls = Array.from({ length: requests }, (_, at) => send(at).finally(() => running--));
@@ -102,6 +102,15 @@ async function play(pool: PooledProvider, seed: number): Promise<History> {
   await atRest(pool);
   await observer.snapshot();
   return observer.history;
+}
+
+function stored(keyId: string): "on" | "off" | "gone" {
+  try {
+    return storedKey(gateway, keyId).enabled === 1 ? "on" : "off";
+  } catch {
+    // There is no row: the operator has deleted the key meanwhile.
+    return "gone";
+  }
 }
 
 /** Waits until the gateway has written down every request, which it does when all that follows from them is done. */
@@ -172,7 +181,7 @@ class Operator {
       (id) => this.#patch("enable", id, { enabled: true }),
       () => this.#bringBack(),
       () => this.#bringBack(),
-      (id) => this.#observer.change("reset", id, "POST", `/keys/${id}/reset`),
+      (id) => this.#observer.change("reset", id, ["POST", `/keys/${id}/reset`]),
       (id) => this.#replace(id),
     ];
   }
@@ -182,12 +191,13 @@ class Operator {
   }
 
   #patch(kind: "label" | "weight" | "value" | "disable" | "enable", id: string, body: object): Promise<void> {
-    return this.#observer.change(kind, id, "PATCH", `/keys/${id}`, body);
+    return this.#observer.change(kind, id, ["PATCH", `/keys/${id}`, body]);
   }
 
   #order(id: string): Promise<void> {
     const ids = this.#ids.toSorted(() => this.#random() - 0.5);
-    return this.#observer.change("order", id, "PUT", `/providers/${this.#pool.record.id}/keys/order`, { ids });
+    const path = `/providers/${this.#pool.record.id}/keys/order`;
+    return this.#observer.change("order", id, ["PUT", path, { ids }]);
   }
 
   /** Switches on every key that is off, so that the pool does not run dry. */
@@ -198,7 +208,7 @@ class Operator {
 
   /** Deletes a key and adds another. */
   async #replace(id: string): Promise<void> {
-    await this.#observer.change("delete", id, "DELETE", `/keys/${id}`);
+    await this.#observer.change("delete", id, ["DELETE", `/keys/${id}`]);
     this.#ids.splice(this.#ids.indexOf(id), 1);
     this.#ids.push(await this.#observer.add(this.#newValue()));
   }

@@ -121,6 +121,12 @@ async function aBench(
   return { clock, state, pool, log, attempts, events, serve };
 }
 
+/** The provider has answered a choice of the pool's so. */
+function settle(pool: Pool, choice: Choice, status: number): Promise<void> {
+  if (choice.kind !== "key") throw new Error("no key was chosen");
+  return pool.settle(choice.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
+}
+
 const reset: Delivery<Answer> = { kind: "broken", fault: "unreachable", repeatable: true, message: "reset" };
 const refused: Delivery<Answer> = { kind: "broken", fault: "unreachable", repeatable: false, message: "refused" };
 
@@ -158,19 +164,48 @@ describe("failover", () => {
     expect(log.slice(2)).toEqual(["disabled A", "sent B", "sent B"]);
   });
 
+  // Three gateways at 300 requests/s: the second one knew of the refusal by the shared state, and did not wait for the first one
+  // to have written it down.
+  it("of two processes that find a key refused, lets neither retry before it is disabled in the database", async () => {
+    const written = Promise.withResolvers<void>();
+    const { clock, state, log, pool, serve } = await aBench({ A: [401], B: [200] });
+    const journal = { saveHealth: async () => {}, disableKey: () => written.promise };
+    const other = new Pool(pool.id, { state, journal, clock, events: () => {}, redact: (text) => text });
+    const session = aSession("s");
+    const met = await other.choose({ session });
+    await serve({ session });
+
+    let isSettled = false;
+    const settled = settle(other, met, 401);
+    void settled.then(() => (isSettled = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    const wasSettled = isSettled;
+    written.resolve();
+    await settled;
+
+    expect(log).toContain("disabled A");
+    expect(wasSettled).toBe(false);
+  });
+
+  it("writes a refusal down once, however many requests met it", async () => {
+    const { log, pool } = await aBench({ A: [401], B: [200] });
+    const session = aSession("s");
+    const tickets = [await pool.choose({ session }), await pool.choose({ session }), await pool.choose({ session })];
+
+    for (const chosen of tickets) await settle(pool, chosen, 401);
+
+    expect(log).toEqual(["disabled A"]);
+  });
+
   // It was told with the instant of the refusal, which the key keeps as its reason.
   it("tells a limit that comes after the key's refusal as of the instant at which it comes", async () => {
     const { clock, events, pool } = await aBench({ A: [200], B: [200] });
     const session = aSession("s");
     const [refused, limited] = [await pool.choose({ session }), await pool.choose({ session })];
-    const settle = (choice: Choice, status: number): Promise<void> => {
-      if (choice.kind !== "key") throw new Error("no key was chosen");
-      return pool.settle(choice.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
-    };
-    await settle(refused, 401);
+    await settle(pool, refused, 401);
     clock.advance(5_000);
 
-    await settle(limited, 429);
+    await settle(pool, limited, 429);
 
     expect(events.map((event) => [event.type, "at" in event && event.at])).toEqual([
       ["key-disabled", clock.now() - 5_000],
@@ -180,17 +215,12 @@ describe("failover", () => {
 
   it("tells of no cooldown when a limit of a former burst comes after the key's success", async () => {
     const { clock, events, pool } = await aBench({ A: [200] });
-    const settle = async (status: number, choice?: Choice): Promise<void> => {
-      const made = choice ?? (await pool.choose({}));
-      if (made.kind !== "key") throw new Error("no key was chosen");
-      return pool.settle(made.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
-    };
     const late = await pool.choose({});
-    await settle(429);
+    await settle(pool, await pool.choose({}), 429);
     clock.advance(60_000);
-    await settle(200);
+    await settle(pool, await pool.choose({}), 200);
 
-    await settle(429, late);
+    await settle(pool, late, 429);
 
     expect(events.map(({ type }) => type)).toEqual(["key-cooled", "key-recovered"]);
     expect(await pool.choose({})).toMatchObject({ kind: "key", keyId: "A" });

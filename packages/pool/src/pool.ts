@@ -12,7 +12,7 @@ import type {
   Ticket,
 } from "./ports/shared-state.ts";
 import type { Fingerprint } from "./rules/fingerprint.ts";
-import type { DurationMs } from "./rules/time.ts";
+import type { DurationMs, EpochMs } from "./rules/time.ts";
 import type { KeyEffect, Verdict } from "./rules/verdict.ts";
 
 /** What a pool speaks to. */
@@ -33,8 +33,8 @@ export interface PoolPorts {
 export class Pool {
   readonly id: string;
   readonly #ports: PoolPorts;
-  /** Keys that are being disabled in the database. */
-  readonly #disabling = new Map<string, Promise<void>>();
+  /** Of each key the last refusal that was handed to the journal: when it was told, and what settles when it is durable. */
+  readonly #refusals = new Map<string, { readonly at: EpochMs; readonly written: Promise<void> }>();
   #policy: StatePolicy | undefined;
 
   constructor(id: string, ports: PoolPorts) {
@@ -45,6 +45,8 @@ export class Pool {
   /** Takes up keys in wheel order and the rules for them. Keys that stay keep cooldowns, counts and bindings. */
   async configure(keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
     this.#policy = policy;
+    const ids = new Set(keys.map(({ id }) => id));
+    for (const id of this.#refusals.keys()) if (!ids.has(id)) this.#refusals.delete(id);
     await this.#ports.state.configure(this.id, keys, policy);
   }
 
@@ -172,23 +174,28 @@ export class Pool {
     const { state, journal, events } = this.#ports;
     const reason = this.#reason("authentication_failed", verdict);
     const after = await state.disable(ticket, reason);
-    // Another request may have found the same just before: this one's retry waits for the same word to be written.
-    if (!after.applied || after.reason === undefined) return this.#disabling.get(ticket.keyId);
+    const { keyId } = ticket;
+    if (after.reason === undefined || after.reason.code !== reason.code) return;
     const { code, message, at } = after.reason;
-    events({
-      type: "key-disabled",
-      poolId: this.id,
-      keyId: ticket.keyId,
-      reason: code,
-      httpStatus: verdict.httpStatus,
-      message: message ?? undefined,
-      at,
-    });
-    const { keyId, secretVersion } = ticket;
+    if (after.applied) {
+      events({
+        type: "key-disabled",
+        poolId: this.id,
+        keyId,
+        reason: code,
+        httpStatus: verdict.httpStatus,
+        message: message ?? undefined,
+        at,
+      });
+    }
+    // Others may have been told the same just before, in this process or in one that shares the state and is still writing
+    // it down: this one's retry waits for it to be durable all the same.
+    const known = this.#refusals.get(keyId);
+    if (known?.at === at) return known.written;
+    const { secretVersion } = ticket;
     const written = journal.disableKey({ poolId: this.id, keyId, secretVersion, reason: after.reason });
-    this.#disabling.set(keyId, written);
+    this.#refusals.set(keyId, { at, written });
     await written;
-    if (this.#disabling.get(keyId) === written) this.#disabling.delete(keyId);
   }
 
   /** A model's limit is the model's only where the pool is set so; a key that lacks a model rests for that one anyhow. */

@@ -1,15 +1,20 @@
 export * from "./builders.ts";
 export { createFakeClock, defaultEpochMs, type FakeClock } from "./fake-clock.ts";
-export {
-  type AnswerEntry,
-  type AttemptEntry,
-  type CallEntry,
-  type ChangeEntry,
-  type History,
-  type KeyEventEntry,
-  type SnapshotEntry,
-  violationsOf,
-} from "./history.ts";
+export type { Cut, CutOff, Isolation } from "./cut-off.ts";
+export { freePort } from "./free-port.ts";
+export type {
+  AbsenceEntry,
+  AnswerEntry,
+  AttemptEntry,
+  CallEntry,
+  ChangeEntry,
+  History,
+  KeyEventEntry,
+  RoundEntry,
+  SnapshotEntry,
+} from "./history/entries.ts";
+export { violationsOf } from "./history/violations.ts";
+export { isolate } from "./network-namespace.ts";
 export type { Exchange, ReplyHeaders } from "./scripted-provider/exchange.ts";
 export { anthropicError, messageEvents } from "./scripted-provider/dialects/anthropic.ts";
 export { geminiError } from "./scripted-provider/dialects/gemini.ts";

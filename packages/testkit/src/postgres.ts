@@ -1,7 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -50,14 +60,42 @@ export async function queryPostgres<Row extends pg.QueryResultRow>(
   }
 }
 
+/** A look into a database beside the gateways, over connections that are kept. */
+export interface PostgresView extends AsyncDisposable {
+  /** @returns the rows. @throws if there is no answer within a second */
+  query<Row extends pg.QueryResultRow>(statement: string, values: readonly unknown[]): Promise<Row[]>;
+}
+
+export function openPostgres(url: string): PostgresView {
+  const pool = new pg.Pool({ connectionString: url, max: 3, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
+  // A connection that broke while nobody used it: the next query gets a new one.
+  pool.on("error", () => {});
+  return {
+    query: async <Row extends pg.QueryResultRow>(statement: string, values: readonly unknown[]) =>
+      (await pool.query<Row>(statement, [...values])).rows,
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
 export interface PostgresOptions {
-  /** Listens on `localhost` as well, over TLS for those who ask for it, and asks for the password there. */
-  readonly network?: { readonly port: number; readonly certificate: string; readonly key: string };
+  /** Listens on `localhost` as well, and asks for the password there. */
+  readonly network?: {
+    readonly port: number;
+    /** Speaks TLS with those who ask for it. */
+    readonly tls?: { readonly certificate: string; readonly key: string };
+    /** More addresses of this machine on which it listens, and whom it lets in there, as CIDR. */
+    readonly beyond?: { readonly listenOn: readonly string[]; readonly lets: readonly string[] };
+  };
   /** Waits for the disk at each commit, as a server in use does; default false: tests have no power cuts. */
   readonly isDurable?: boolean;
 }
 
 export const postgresPassword = "invented-for-tests";
+
+/** The address by which a server with a network is reached over it, instead of the one of a socket. */
+export function overNetwork(url: string, host: string, port: number): string {
+  return `postgres://${superuser}:${postgresPassword}@${host}:${port}${new URL(url).pathname}`;
+}
 
 /** A server that a test may stop; it is not the one of the other tests. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
@@ -147,12 +185,14 @@ async function startIn(folder: string, { network, isDurable = false }: PostgresO
     const access = ["-U", superuser, "--auth-local=trust", "--auth-host=scram-sha-256", `--pwfile=${secret}`];
     const args = ["-D", data, "--no-sync", ...access, ...locale];
     execFileSync(join(bin, "initdb"), args, { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+    const lines = network?.beyond?.lets.map((clients) => `host all all ${clients} scram-sha-256\n`) ?? [];
+    appendFileSync(join(data, "pg_hba.conf"), lines.join(""));
   }
   const settings = {
     listen_addresses: "",
     unix_socket_directories: join(folder, "socket"),
     fsync: isDurable ? "on" : "off",
-    ...(network && { listen_addresses: "127.0.0.1", ...certified(data, network), ssl: "on" }),
+    ...(network && networked(data, network)),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = spawn(join(bin, "postgres"), ["-D", data, ...flags], {
@@ -167,8 +207,17 @@ async function startIn(folder: string, { network, isDurable = false }: PostgresO
   return server;
 }
 
+type Network = NonNullable<PostgresOptions["network"]>;
+
+function networked(data: string, { port, tls, beyond }: Network): Record<string, string> {
+  if (tls !== undefined) certify(data, tls);
+  portOf.set(dirname(data), port);
+  const addresses = ["127.0.0.1", ...(beyond?.listenOn ?? [])];
+  return { listen_addresses: addresses.join(","), port: String(port), ssl: tls === undefined ? "off" : "on" };
+}
+
 /** Puts the certificate where the server reads it, as its own. */
-function certified(data: string, { port, certificate, key }: NonNullable<PostgresOptions["network"]>) {
+function certify(data: string, { certificate, key }: NonNullable<Network["tls"]>): void {
   const user = unprivileged();
   for (const [name, text] of [
     ["server.crt", certificate],
@@ -177,8 +226,6 @@ function certified(data: string, { port, certificate, key }: NonNullable<Postgre
     writeFileSync(join(data, name), text, { mode: 0o600 });
     if (user !== undefined) chownSync(join(data, name), user.uid, user.gid);
   }
-  portOf.set(dirname(data), port);
-  return { port: String(port) };
 }
 
 /** Of servers that listen on another one than the usual: it is part of the socket's name. */

@@ -26,6 +26,8 @@ export interface RunGatewayOptions {
   readonly startTimeoutMs?: number;
   /** `ulimit -n` of the process; default: this one's. */
   readonly openFiles?: number;
+  /** Words before those of its command: a program that becomes the gateway, as `ip netns exec NAME` does. */
+  readonly prefix?: readonly string[];
 }
 
 /** What `POST /api/providers` takes, as far as tests need it. */
@@ -147,6 +149,7 @@ class GatewayProcess implements RunningGateway {
   readonly #temporary: string | undefined;
   readonly #startTimeoutMs: number;
   readonly #openFiles: number | undefined;
+  readonly #prefix: readonly string[];
   #env: Readonly<Record<string, string>>;
   #flags: readonly string[];
   #child: ChildProcess | undefined;
@@ -160,6 +163,7 @@ class GatewayProcess implements RunningGateway {
     this.dataDir = options.dataDir ?? join(this.#temporary ?? "", "data");
     this.#startTimeoutMs = options.startTimeoutMs ?? 15_000;
     this.#openFiles = options.openFiles;
+    this.#prefix = options.prefix ?? [];
     this.#env = options.env ?? {};
     this.#flags = options.flags ?? [];
     process.on("exit", this.#onExit);
@@ -196,7 +200,7 @@ class GatewayProcess implements RunningGateway {
     rmSync(readyFile, { force: true });
     const own = ["start", "--port", "0", "--data-dir", this.dataDir, "--ready-file", readyFile, ...this.#flags];
     if (traces !== undefined) own.push("--log-level", "debug");
-    const command = [node, ...args, ...own];
+    const command = [...this.#prefix, node, ...args, ...own];
     const [program, ...words] =
       this.#openFiles === undefined
         ? command

@@ -2,11 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { freePort } from "./free-port.ts";
 
-/** A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept. Disposed of twice is once. */
+/**
+ * A Redis (or Valkey) server of a test's own: on loopback, in a temporary folder, nothing kept unless its settings say so.
+ * Disposed of twice is once.
+ */
 export interface RunningRedis {
   readonly port: number;
   /** Of TLS, where that is asked for. */
@@ -17,12 +21,16 @@ export interface RunningRedis {
   resume(): void;
   /** Ends it at once, without a word to anybody. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, empty. */
+  /** Starts it again on the same port, with what its settings let it keep (nothing by themselves). */
   restart(): Promise<void>;
+  /** Ends it and starts it again on the same port, with nothing. */
+  restartEmpty(): Promise<void>;
   dispose(): Promise<void>;
 }
 
 interface RunRedisOptions {
+  /** Addresses of this machine on which it listens as well; it lets in whoever reaches them. */
+  readonly listenOn?: readonly string[];
   /** More of its settings, as words of its command line. */
   readonly settings?: readonly string[];
   /** Speaks TLS as well, on a port of its own. */
@@ -39,6 +47,10 @@ export async function runRedis(options: RunRedisOptions = {}): Promise<RunningRe
   let child = await startRedis(words, port);
   const onExit = (): void => void child.kill("SIGKILL");
   process.on("exit", onExit);
+  const restart = async (): Promise<void> => {
+    await end(child);
+    child = await startRedis(words, port);
+  };
   return {
     port,
     tlsPort,
@@ -46,9 +58,11 @@ export async function runRedis(options: RunRedisOptions = {}): Promise<RunningRe
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     kill: () => end(child),
-    restart: async () => {
+    restart,
+    restartEmpty: async () => {
       await end(child);
-      child = await startRedis(words, port);
+      for (const name of ["dump.rdb", "appendonlydir"]) await rm(join(folder, name), { recursive: true, force: true });
+      await restart();
     },
     dispose: async () => {
       process.off("exit", onExit);
@@ -64,11 +78,14 @@ async function wordsFor(
     port,
     tlsPort,
     settings = [],
+    listenOn = [],
     tls,
     sentinelOf,
   }: RunRedisOptions & { readonly port: number; readonly tlsPort: number },
 ): Promise<string[]> {
-  const own = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder];
+  const own = ["--port", `${port}`, "--bind", "127.0.0.1", ...listenOn, "--dir", folder];
+  // Without a password it would let in nobody but loopback.
+  if (listenOn.length > 0) own.push("--protected-mode", "no");
   if (sentinelOf !== undefined) {
     const file = join(folder, "sentinel.conf");
     await writeFile(file, `sentinel monitor mymaster 127.0.0.1 ${sentinelOf} 1\n`);
@@ -176,15 +193,4 @@ async function answers(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  server.close();
-  await once(server, "close");
-  return port;
 }

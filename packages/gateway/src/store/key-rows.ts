@@ -2,7 +2,7 @@ import type { Insertable, Kysely, Selectable, Transaction, Updateable } from "ky
 import { type FieldError, KeywheelError } from "@keywheel/pool";
 import { chunksOf } from "./chunks.ts";
 import { fromReasonValues, toReasonValues } from "./reason-columns.ts";
-import { parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, KeyTable } from "./schema.ts";
 import { type SealedSecrets, unreadableValue } from "./sealed-secrets.ts";
 import type { KeyPatch, KeyRecord, KeySecret } from "./store.ts";
@@ -43,7 +43,7 @@ export async function updateKeys(
   secrets: SealedSecrets,
   patches: readonly IdentifiedPatch[],
 ): Promise<void> {
-  for (const chunk of chunksOf(patches, sealedAtOnce)) {
+  for (const chunk of chunksOf(inLockOrder(patches, ["id"]), sealedAtOnce)) {
     for (const [first, ...others] of byShape(chunk.map(({ id, patch }) => ({ id, set: toSet(id, patch, secrets) })))) {
       const query = trx.updateTable("keys").set(first.set).where("id", "=", first.id).compile();
       const rows = [first, ...others].map(({ id, set }) => [...Object.values(set), id]);
@@ -57,12 +57,12 @@ export async function updateKeys(
 
 export async function deleteKeys(trx: Transaction<Database>, ids: readonly string[]): Promise<void> {
   const query = trx.deleteFrom("keys").where("id", "=", "").compile();
-  await runMany(trx, query, ids.map(asRow));
+  await runMany(trx, query, ids.toSorted().map(asRow));
 }
 
 export async function clearHealth(trx: Transaction<Database>, keyIds: readonly string[]): Promise<void> {
   const query = trx.deleteFrom("key_healths").where("key_id", "=", "").compile();
-  await runMany(trx, query, keyIds.map(asRow));
+  await runMany(trx, query, keyIds.toSorted().map(asRow));
 }
 
 /**

@@ -27,13 +27,20 @@ export async function saveOutcomes(
   const healths = outcomes.flatMap((outcome, index) =>
     outcome.kind === "health" && isCurrent[index] ? [outcome.record] : [],
   );
-  await saveHealths(trx, healths);
-  await endBindings(trx, healths);
+  const refusals = outcomes.flatMap((outcome, index) =>
+    outcome.kind === "disable" && isCurrent[index] ? [outcome.record] : [],
+  );
+  // Keys before healths, as whoever changes a key writes them, and all keys in one order before anything else is done to some.
+  await endBindings(trx, [
+    ...healths.filter(({ model, health }) => model === "" && health.cooledAt > 0).map(endsOfCooldown),
+    ...refusals.map(({ keyId, reason }) => ({ keyId, at: reason.at })),
+  ]);
   const took: boolean[] = [];
   for (const [index, outcome] of outcomes.entries()) {
     const current = isCurrent[index] === true;
     took.push(current && (outcome.kind === "health" || (await disable(trx, outcome.record))));
   }
+  await saveHealths(trx, healths);
   return took;
 }
 
@@ -70,13 +77,18 @@ async function disable(
   return numUpdatedRows > 0n;
 }
 
-/** A cooldown of the key as a whole ends the bindings that were there when it began. */
-async function endBindings(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {
-  const rows = inLockOrder(records, ["keyId"])
-    .filter(({ model, health }) => model === "" && health.cooledAt > 0)
-    .map(({ keyId, health }) => [toInstant(health.cooledAt), keyId]);
+/** A cooldown of the key as a whole, or a refusal, ends the bindings that were there when it began. */
+async function endBindings(
+  trx: Transaction<Database>,
+  ends: readonly { readonly keyId: string; readonly at: number }[],
+): Promise<void> {
+  const rows = inLockOrder(ends, ["keyId", "at"]).map(({ keyId, at }) => [toInstant(at), keyId]);
   const query = trx.updateTable("keys").set({ bindings_ended_at: 0 }).where("id", "=", "").compile();
   await runMany(trx, query, rows);
+}
+
+function endsOfCooldown({ keyId, health }: HealthRecord): { readonly keyId: string; readonly at: number } {
+  return { keyId, at: health.cooledAt };
 }
 
 async function saveHealths(trx: Transaction<Database>, records: readonly HealthRecord[]): Promise<void> {

@@ -14,30 +14,26 @@ import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
 import type { Database, SessionTable } from "./schema.ts";
 import type { EndedSession } from "./store.ts";
 
+/** All in one order, newly bound or not: of two orders gateways that write the same sessions would wait in a circle. */
 export async function saveSessions(trx: Transaction<Database>, touched: readonly TouchedSession[]): Promise<void> {
   const living = await readVersions(trx, [...new Set(touched.map(({ keyId }) => keyId))]);
-  const stored = touched.filter(({ keyId }) => living.has(keyId));
-  await upsert(trx, stored.filter(({ boundAt }) => boundAt !== undefined).map(toRow), "newly bound");
-  await upsert(trx, stored.filter(({ boundAt }) => boundAt === undefined).map(toRow), "bound before");
-}
-
-async function upsert(
-  trx: Transaction<Database>,
-  touched: readonly Insertable<SessionTable>[],
-  binding: "newly bound" | "bound before",
-): Promise<void> {
-  const rows = inLockOrder(touched, ["provider_id", "fingerprint_high", "fingerprint_low"]);
+  const stored = touched
+    .filter(({ keyId }) => living.has(keyId))
+    .map((one) => ({ ...toRow(one), isNewlyBound: one.boundAt === undefined ? 0 : 1 }));
+  const rows = inLockOrder(stored, ["provider_id", "fingerprint_high", "fingerprint_low"]);
   const [first] = rows;
   if (first === undefined) return;
+  const { isNewlyBound, ...values } = first;
   const query = trx
     .insertInto("sessions")
-    .values(first)
+    .values(values)
     .onConflict((conflict) =>
       conflict.columns(["provider_id", "fingerprint_high", "fingerprint_low"]).doUpdateSet((eb) => ({
         key_id: eb.ref("excluded.key_id"),
         last_used_at: eb.ref("excluded.last_used_at"),
         requests: eb("sessions.requests", "+", eb.ref("excluded.requests")),
-        ...(binding === "newly bound" && { bound_at: eb.ref("excluded.bound_at") }),
+        // The last of the parameters, as it is the last of a row.
+        bound_at: sql<number>`case when cast(${isNewlyBound} as integer) = 1 then excluded.bound_at else sessions.bound_at end`,
       })),
     )
     .compile();

@@ -30,6 +30,8 @@ export interface ScriptedProviderOptions {
   readonly place?: CredentialPlace;
   /** A fixed port instead of a free one, to come back where another was closed. */
   readonly port?: number;
+  /** The address of this machine on which it listens; default 127.0.0.1. */
+  readonly host?: string;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface ScriptedProviderOptions {
  */
 export interface ScriptedProvider extends AsyncDisposable {
   readonly kind: ScriptedKind;
-  /** `http://127.0.0.1:<port>`. */
+  /** `http://<host>:<port>`. */
   readonly origin: string;
   readonly port: number;
   /** What an operator enters. */
@@ -98,6 +100,7 @@ class RunningProvider implements ScriptedProvider {
   readonly #objects = createObjectShelf();
   readonly #watchers = new Set<() => void>();
   readonly #broken: unknown[] = [];
+  readonly #host: string;
   #requests: OpenRequest[] = [];
   #arrivals = 0;
   #opened = 0;
@@ -109,6 +112,7 @@ class RunningProvider implements ScriptedProvider {
     this.#dialect = dialects[this.kind](options);
     this.#letters = [...options.keys];
     this.#known = new Set(options.keys);
+    this.#host = options.host ?? "127.0.0.1";
     keepKeys(options.keys);
     this.#server = createServer({
       maxHeaderSize: 256 * 1024,
@@ -128,7 +132,7 @@ class RunningProvider implements ScriptedProvider {
   async listen(port: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(port, "127.0.0.1", resolve);
+      this.#server.listen(port, this.#host, resolve);
     });
     this.#port = (this.#server.address() as AddressInfo).port;
   }
@@ -138,7 +142,7 @@ class RunningProvider implements ScriptedProvider {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${this.#host}:${this.#port}`;
   }
 
   get baseUrl(): string {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   AnswerEntry,
   AttemptEntry,
@@ -9,7 +10,7 @@ import type {
   RunningGateway,
   SnapshotEntry,
 } from "@keywheel/testkit";
-import { type PooledProvider, storedKey } from "../pooled-provider.ts";
+import type { CallInit, PooledProvider } from "./pooled-provider.ts";
 
 /** The header in which a client's request carries its number. */
 export const callHeader = "x-test-call";
@@ -21,11 +22,20 @@ export function now(): number {
 
 type OpenAttempt = { -readonly [Name in keyof AttemptEntry]?: AttemptEntry[Name] };
 
+type Stored = NonNullable<AttemptEntry["previousStored"]>;
+
+export interface ObserverOptions {
+  /** In the history each goes by its place in this row. */
+  readonly gateways: readonly RunningGateway[];
+  readonly pool: PooledProvider;
+  readonly policy: History["policy"];
+  /** Whether a key is on in the database just now; undefined where that cannot be told. */
+  readonly stored: (keyId: string) => Stored | undefined | Promise<Stored | undefined>;
+}
+
 /** Writes down what clients, provider and operator see of a pool, for `violationsOf`. */
 export class Observer {
-  readonly #gateway: RunningGateway;
-  readonly #pool: PooledProvider;
-  readonly #policy: History["policy"];
+  readonly #options: ObserverOptions;
   /** Which key holds or held a value. */
   readonly #keyOfValue = new Map<string, string>();
   readonly #attempts = new Map<string, OpenAttempt[]>();
@@ -34,27 +44,32 @@ export class Observer {
   readonly #snapshots: SnapshotEntry[] = [];
   readonly #events: KeyEventEntry[] = [];
   readonly #leaving = new AbortController();
-  #listening: Promise<void> = Promise.resolve();
+  readonly #listening: Promise<void>[] = [];
 
-  constructor(gateway: RunningGateway, pool: PooledProvider, policy: History["policy"]) {
-    this.#gateway = gateway;
-    this.#pool = pool;
-    this.#policy = policy;
-    for (const [at, key] of pool.keys.entries()) this.#keyOfValue.set(pool.values[at] ?? "", key.id);
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    const { keys, values } = options.pool;
+    for (const [at, key] of keys.entries()) this.#keyOfValue.set(values[at] ?? "", key.id);
   }
 
-  get history(): History {
+  /** @param told what only the one who makes the history knows */
+  historyWith(told: Pick<History, "absences" | "rounds" | "stored">): History {
     const calls = this.#calls.map((call) => ({
       ...call,
       attempts: (this.#attempts.get(call.id) ?? []).map(closed),
     }));
     return {
-      policy: this.#policy,
+      policy: this.#options.policy,
       calls,
       changes: this.#changes,
       snapshots: this.#snapshots,
       events: this.#events,
+      ...told,
     };
+  }
+
+  get history(): History {
+    return this.historyWith({});
   }
 
   /** A request reached the provider. @returns how to say what it was answered */
@@ -68,19 +83,22 @@ export class Observer {
       keyId: this.#keyOfValue.get(value) ?? `unknown value ${value}`,
       value,
       arrivedAt: performance.timeOrigin + request.beganAt,
-      ...(previous?.answer?.kind === "refused" ? { previousStored: this.#stored(previous.keyId ?? "") } : {}),
     };
     attempts.push(attempt);
+    if (previous?.answer?.kind === "refused") void this.#look(attempt, previous.keyId ?? "");
     return (answer) => (attempt.answer = { ...answer, at: now() });
   }
 
-  /** Sends a client's request and reads its answer to the end. */
-  async call(id: string, init: Parameters<PooledProvider["send"]>[0]): Promise<void> {
+  /** Sends a client's request and reads its answer to the end. @returns the status, if there was one */
+  async call(id: string, init: CallInit, instance = 0): Promise<number | undefined> {
     const sentAt = now();
+    const { session } = init;
+    const through = this.#gateway(instance);
     let status: number | undefined;
     let ownError: string | undefined;
     try {
-      const response = await this.#pool.send({ ...init, headers: { ...init?.headers, [callHeader]: id } });
+      const headers = { ...init.headers, [callHeader]: id };
+      const response = await this.#options.pool.send({ ...init, headers, through });
       status = response.status;
       ownError = response.headers.get("x-keywheel-error") ?? undefined;
       await response.arrayBuffer();
@@ -88,32 +106,46 @@ export class Observer {
       // A provider that breaks its stream off breaks the client's: `fetch` calls that a TypeError.
       if (!(error instanceof TypeError)) throw error;
     }
-    this.#calls.push({ id, sentAt, endedAt: now(), status, ownError });
+    const named = session === undefined ? {} : { session };
+    this.#calls.push({ id, instance, sentAt, endedAt: now(), status, ownError, ...named });
+    return status;
   }
 
-  /** Changes a key through the API. */
-  async change(kind: ChangeEntry["kind"], keyId: string, method: string, path: string, body?: object): Promise<void> {
+  /** Changes a key through the API. @throws what the API throws; in the history the change may then have been made */
+  async change(
+    kind: ChangeEntry["kind"],
+    keyId: string,
+    [method, path, body]: readonly [method: string, path: string, body?: object],
+    instance = 0,
+  ): Promise<void> {
     const value = body !== undefined && "api_key" in body ? String(body.api_key) : undefined;
     if (value !== undefined) this.#keyOfValue.set(value, keyId);
     const beganAt = now();
-    await this.#gateway.api(method, path, body);
-    this.#changes.push({ kind, keyId, beganAt, returnedAt: now(), ...(value === undefined ? {} : { value }) });
+    let returnedAt = Infinity;
+    try {
+      await this.#gateway(instance).api(method, path, body);
+      returnedAt = now();
+    } finally {
+      const given = value === undefined ? {} : { value };
+      this.#changes.push({ kind, keyId, instance, beganAt, returnedAt, ...given });
+    }
   }
 
   /** Adds a key. @returns its id */
   async add(value: string): Promise<string> {
     const beganAt = now();
-    const [key] = await this.#gateway.addKeys(this.#pool.record, [value]);
+    const [key] = await this.#gateway(0).addKeys(this.#options.pool.record, [value]);
     if (key === undefined) throw new Error("no key was added");
     this.#keyOfValue.set(value, key.id);
     this.#changes.push({ kind: "add", keyId: key.id, beganAt, returnedAt: now(), value });
     return key.id;
   }
 
-  async snapshot(): Promise<SnapshotEntry> {
+  async snapshot(instance = 0): Promise<SnapshotEntry> {
     const beganAt = now();
-    const keys = await this.#gateway.keys(this.#pool.record);
+    const keys = await this.#gateway(instance).keys(this.#options.pool.record);
     const snapshot = {
+      instance,
       beganAt,
       returnedAt: now(),
       keys: keys.map((key) => ({
@@ -128,55 +160,65 @@ export class Observer {
     return snapshot;
   }
 
-  /** Listens to the gateway's events until `close`. */
-  async listen(): Promise<void> {
-    const response = await fetch(`${this.#gateway.url}/api/events`, {
-      headers: { authorization: `Bearer ${this.#gateway.adminToken}` },
+  /** Listens to a gateway's events until `close`, or until its process ends. */
+  async listen(instance = 0): Promise<void> {
+    const gateway = this.#gateway(instance);
+    const response = await fetch(`${gateway.url}/api/events`, {
+      headers: { authorization: `Bearer ${gateway.adminToken}` },
       signal: this.#leaving.signal,
     });
-    this.#listening = this.#read(response).catch((error: unknown) => {
-      if (!this.#leaving.signal.aborted) throw error;
+    const reading = this.#read(response, instance).catch(async (error: unknown) => {
+      if (this.#leaving.signal.aborted) return;
+      // The connections of a process break a moment before it is known to have ended.
+      await sleep(200);
+      if (gateway.isRunning) throw error;
     });
+    this.#listening.push(reading);
   }
 
   async close(): Promise<void> {
     this.#leaving.abort();
-    await this.#listening;
+    await Promise.all(this.#listening);
   }
 
-  async #read(response: Response): Promise<void> {
+  #gateway(instance: number): RunningGateway {
+    const gateway = this.#options.gateways[instance];
+    if (gateway === undefined) throw new Error(`there is no gateway ${instance}`);
+    return gateway;
+  }
+
+  async #look(attempt: OpenAttempt, keyId: string): Promise<void> {
+    const looked = this.#options.stored(keyId);
+    const stored = looked instanceof Promise ? await looked : looked;
+    if (stored !== undefined) attempt.previousStored = stored;
+  }
+
+  async #read(response: Response, instance: number): Promise<void> {
     let text = "";
     const decoder = new TextDecoder();
     for await (const bytes of response.body ?? []) {
       text += decoder.decode(bytes, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
-      for (const block of blocks) this.#hear(block);
+      for (const block of blocks) this.#hear(block, instance);
     }
   }
 
-  #hear(block: string): void {
+  #hear(block: string, instance: number): void {
     const data = block.split("\n").find((line) => line.startsWith("data:"));
     if (data === undefined) return;
     const event = JSON.parse(data.slice(5)) as Record<string, string | number>;
     const { type, key_id: keyId, at, failures, until } = event;
     if (type !== "key-cooled" && type !== "key-disabled" && type !== "key-recovered") return;
+    if (event["provider_id"] !== this.#options.pool.record.id) return;
     this.#events.push({
+      instance,
       type,
       keyId: String(keyId),
       at: Date.parse(String(at)),
       ...(failures === undefined ? {} : { failures: Number(failures) }),
       ...(until === undefined ? {} : { until: Date.parse(String(until)) }),
     });
-  }
-
-  #stored(keyId: string): "on" | "off" | "gone" {
-    try {
-      return storedKey(this.#gateway, keyId).enabled === 1 ? "on" : "off";
-    } catch {
-      // There is no row: the operator has deleted the key meanwhile.
-      return "gone";
-    }
   }
 }
 
