@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { reply, runGateway, type RunningGateway } from "@keywheel/testkit";
+import { reply, runGateway, type RunningGateway, runRedis } from "@keywheel/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase } from "../../packages/testkit/src/postgres.ts";
 import { inRows } from "../in-rows.ts";
 import { eventually, type PooledProvider, poolOf, storedKey } from "../pooled-provider.ts";
 import { aHome, runCommand } from "./run-command.ts";
@@ -188,6 +189,53 @@ describe("workers", () => {
     expect(await echoed).toBe("hello");
     socket.close();
   });
+});
+
+describe("workers on PostgreSQL and Redis", () => {
+  it("take turns with those of another gateway, and everybody knows what is changed at one", async () => {
+    const [redis, databaseUrl] = await Promise.all([runRedis(), createTestDatabase()]);
+    try {
+      const env = {
+        KEYWHEEL_DATABASE_URL: databaseUrl,
+        KEYWHEEL_REDIS_URL: redis.url,
+        KEYWHEEL_MASTER_KEY: Buffer.alloc(32, 9).toString("base64"),
+        KEYWHEEL_WORKERS: "2",
+      };
+      await using one = await runGateway({ env });
+      await using other = await runGateway({ env });
+      await using pool = await poolOf(one, { weights: [3, 2, 1] });
+      await eventually(
+        async () => (await other.apiResponse("GET", `/providers/${pool.record.id}/keys`)).text(),
+        (text) => pool.keys.every(({ id }) => text.includes(id)),
+        { what: "the pool to be known at the other gateway" },
+      );
+      const askAt = async (gateways: RunningGateway, session?: string): Promise<string> => {
+        const response = await fetch(`${gateways.baseUrlOf(pool.record)}/v1/chat/completions`, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            connection: "close",
+            ...(session === undefined ? {} : { "x-keywheel-session": session }),
+          },
+          body: JSON.stringify({ model: "gpt-test", messages: [{ role: "user", content: "Hello" }] }),
+        });
+        await response.arrayBuffer();
+        return `${response.status} ${response.headers.get("x-keywheel-key")}`;
+      };
+
+      const answers = await inRows(600, 12, (index) => askAt(index % 2 === 0 ? one : other));
+      const raced = await inRows(50, 4, (index) =>
+        Promise.all([one, other, one].map((gateways) => askAt(gateways, `raced-${index}`))),
+      );
+
+      expect(answers.filter((answer) => !answer.startsWith("200 "))).toEqual([]);
+      expect(raced.filter((keys) => new Set(keys).size !== 1)).toEqual([]);
+      const turns = answers.map((answer) => pool.keys.findIndex(({ id }) => answer.endsWith(id)));
+      expect([0, 1, 2].map((key) => turns.filter((turn) => turn === key).length)).toEqual([300, 200, 100]);
+    } finally {
+      await redis.dispose();
+    }
+  }, 60_000);
 });
 
 describe("a worker that dies", () => {

@@ -3,7 +3,6 @@ import { KeywheelError } from "@keywheel/pool";
 import { expect, it } from "vitest";
 import { Channel, type Desk } from "./channel.ts";
 
-// oxlint-disable-next-line typescript/consistent-type-definitions -- an interface has no index signature
 type Own = {
   readonly asks: { readonly double: { readonly body: number; readonly answer: number } };
   readonly tells: { readonly note: string };
