@@ -1,3 +1,4 @@
+import { request as httpRequest } from "node:http";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { reply, runGateway, type RunningGateway, runRedis } from "@keywheel/testkit";
@@ -36,6 +37,20 @@ async function ask(pool: PooledProvider, headers: Readonly<Record<string, string
   const response = await pool.send({ headers: { connection: "close", ...headers } });
   await response.arrayBuffer();
   return `${response.status} ${response.headers.get("x-keywheel-key")}`;
+}
+
+/** The same over a connection that was not there before. @returns the status */
+function askAnew(pool: PooledProvider): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${pool.baseUrl}/v1/chat/completions`, { method: "POST", agent: false });
+    request.on("response", (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+    });
+    request.on("error", reject);
+    request.setHeader("content-type", "application/json");
+    request.end(JSON.stringify({ model: "gpt-test", messages: [{ role: "user", content: "Hello" }] }));
+  });
 }
 
 describe("workers", () => {
@@ -265,6 +280,26 @@ describe("a worker that dies", () => {
   }, 30_000);
 });
 
+describe("a worker that hangs", () => {
+  it("gets no new connections, and is ended when it has hung for long", async () => {
+    await using own = await runGateway({ flags: ["--workers", "2"] });
+    await using pool = await poolOf(own, { weights: [1, 1] });
+    const [hung = 0] = workersOf(own);
+
+    process.kill(hung, "SIGSTOP");
+    await pause(2_500);
+    const answers = await inRows(20, 4, () => askAnew(pool));
+    await eventually(
+      () => workersOf(own),
+      (pids) => pids.length === 2 && !pids.includes(hung),
+      { what: "it to be replaced", timeoutMs: 25_000 },
+    );
+
+    expect(new Set(answers)).toEqual(new Set([200]));
+    expect(own.logs()).toContain("A worker process hangs");
+  }, 60_000);
+});
+
 describe("a gateway with workers", () => {
   it("goes on after kill -9 where it was, and leaves no process behind", async () => {
     await using own = await runGateway({ flags: ["--workers", "2"] });
@@ -306,14 +341,16 @@ describe("a gateway with workers", () => {
   it("says what is wrong with its address, or with the words of the call", async () => {
     const port = new URL(gateway.url).port;
     using home = aHome();
-    const [taken, none, many] = await Promise.all([
+    const [taken, none, many, little] = await Promise.all([
       runCommand(["start", "--workers", "2", "--port", port], home),
       runCommand(["start", "--workers", "0"], home),
       runCommand(["start", "--workers", "some"], home),
+      runCommand(["start", "--workers", "3", "--max-memory-mb", "256"], home),
     ]);
 
     expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`)]);
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("an integer from 1 to 64, or auto")]);
     expect(many.code).toBe(2);
+    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining("at least 512 with 3 workers")]);
   }, 30_000);
 });

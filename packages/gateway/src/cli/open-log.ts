@@ -10,9 +10,12 @@ export function openLog({
   logFormat,
   redactor,
   environment,
+  worker,
 }: Pick<StartOptions, "logLevel" | "logFormat"> & {
   readonly redactor: Redactor;
   readonly environment: Environment;
+  /** Which of several processes this is, to be said in each line. */
+  readonly worker?: number;
 }): OpenLog {
   const isTerminal = process.stderr.isTTY;
   return createLog({
@@ -21,5 +24,6 @@ export function openLog({
     color: isTerminal && wantsColor(environment),
     redact: redactor.redact,
     sink: process.stderr.fd,
+    ...(worker === undefined ? {} : { fields: { worker } }),
   });
 }

@@ -21,6 +21,9 @@ import {
   yesOrNo,
 } from "./values.ts";
 
+/** Of one process. */
+const leastMemoryMb = 128;
+
 /** Everything that `keywheel start` can be told. @see contract §1, §5 */
 export const startSettings = {
   host: {
@@ -98,7 +101,7 @@ export const startSettings = {
     name: "max-memory-mb",
     argument: "<number>",
     description: "MiB to use before requests are refused with 503 (default: three quarters of the machine's)",
-    parse: integer(128, 16_777_216),
+    parse: integer(leastMemoryMb, 16_777_216),
     fallback: undefined,
   },
   workers: {
@@ -175,6 +178,10 @@ export function readStartOptions(flags: Flags, environment: Environment): StartO
   const values = readSettings(startSettings, flags, environment);
   if (values.envFile !== undefined && !existsSync(values.envFile))
     throw wrongWords(`Expected \`--env-file\` to be a file that exists, got ${JSON.stringify(values.envFile)}.`);
+  const { workers: count, maxMemoryMb } = values;
+  const leastMb = leastMemoryMb * (count + 1);
+  if (count > 1 && maxMemoryMb !== undefined && maxMemoryMb < leastMb)
+    throw wrongWords(`Expected \`--max-memory-mb\` to be at least ${leastMb} with ${count} workers, which share it.`);
   return { ...values, dataDir: values.dataDir ?? defaultDataDir(environment) };
 }
 

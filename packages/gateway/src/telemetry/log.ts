@@ -24,6 +24,8 @@ export interface LogOptions {
   /** `json`: one object a line, for machines. `pretty`: for people at a terminal. */
   readonly format: LogFormat;
   readonly color: boolean;
+  /** In each line. */
+  readonly fields?: Readonly<Record<string, unknown>>;
   /** Goes over each finished line, whatever wrote it. */
   readonly redact: (line: string) => string;
   /** Where lines go: a file descriptor (2 is the standard error), or a function for tests. */
@@ -46,14 +48,14 @@ const holdBackMs = 200;
 const waitingBytes = 16 * 1024 * 1024;
 
 export function createLog(options: LogOptions): OpenLog {
-  const { level, format, color, redact, sink } = options;
+  const { level, format, color, redact, sink, fields = null } = options;
   const destination = typeof sink === "number" ? openDescriptor(sink, format) : { write: sink, flush: async () => {} };
   const shape = (line: string): string => (format === "pretty" ? formatLine(redact(line), color) : redact(line));
 
   const logger = pino(
     {
       level,
-      base: null,
+      base: fields,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: shape },

@@ -19,12 +19,14 @@ afterEach(async () => {
 
 interface TestTaker extends Taker {
   connections: number;
+  isSilent: boolean;
   readonly handed: { readonly id: number; readonly socket: Socket }[];
 }
 
 function aTaker(connections = 0): TestTaker {
   const taker: TestTaker = {
     connections,
+    isSilent: false,
     handed: [],
     hand: (id, socket) => {
       taker.connections++;
@@ -56,6 +58,18 @@ it("deals to whoever serves the fewest, in turn among equals", async () => {
   await clientsCome(6);
 
   expect([busy, one, other].map(({ handed }) => handed.length)).toEqual([0, 3, 3]);
+});
+
+it("leaves alone who is silent, as long as somebody else is there", async () => {
+  const [silent, busy] = [aTaker(), aTaker(10)];
+  silent.isSilent = true;
+  dealer.add(silent);
+  dealer.add(busy);
+  await clientsCome(2);
+  dealer.remove(busy);
+  await clientsCome(1);
+
+  expect([silent.handed.length, busy.handed.length]).toEqual([3, 2]);
 });
 
 it("keeps those that come while nobody is there for the first who is", async () => {

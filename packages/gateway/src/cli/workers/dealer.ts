@@ -5,6 +5,8 @@ import { listen, type ServerOptions, urlOf } from "../serve/server.ts";
 export interface Taker {
   /** Connections that it serves. */
   readonly connections: number;
+  /** Whether nothing has been heard of it for a while: it gets one only if all are so. */
+  readonly isSilent: boolean;
   hand(id: number, socket: Socket): void;
 }
 
@@ -83,7 +85,12 @@ export class Dealer {
 
   #next(): Taker | undefined {
     let best: Taker | undefined;
-    for (const taker of this.#takers) if (best === undefined || taker.connections < best.connections) best = taker;
+    for (const taker of this.#takers) if (best === undefined || isBetter(taker, best)) best = taker;
     return best;
   }
+}
+
+function isBetter(one: Taker, other: Taker): boolean {
+  if (one.isSilent !== other.isSilent) return other.isSilent;
+  return one.connections < other.connections;
 }

@@ -83,7 +83,12 @@ class Worker {
   async start(): Promise<void> {
     const assignment = await this.#channel.ask("join", undefined);
     const redactor = new Redactor();
-    const log = openLog({ ...assignment.options, redactor, environment: this.#environment });
+    const log = openLog({
+      ...assignment.options,
+      redactor,
+      environment: this.#environment,
+      worker: assignment.number,
+    });
     dieLoudly(log, async () => void (await this.#stop({ graceMs: 0, controlMs: 0 })));
     try {
       const parts = await this.#open(assignment, { redactor, log });

@@ -51,6 +51,8 @@ interface Member extends Taker {
   /** Whether it gets what changes: it has everything else. */
   hasJoined: boolean;
   load: WorkerLoad | undefined;
+  /** When it was last heard of, monotonic ms. */
+  heardAt: number;
   isStopping: boolean;
 }
 
@@ -61,6 +63,11 @@ const flushMs = 250;
 const soundMs = 10_000;
 const firstRestMs = 100;
 const longestRestMs = 10_000;
+/** A worker tells of its load twice a second. */
+const silentMs = 2_000;
+/** One that hangs for so long is ended: its clients would wait for ever. */
+const hungMs = 15_000;
+const watchMs = 1_000;
 /** What a worker may take beyond the grace that it was given. */
 const endMs = 3_000;
 const mebibyte = 1024 * 1024;
@@ -81,10 +88,13 @@ export class Workers {
   #lastPlace = 0;
   #quickDeaths = 0;
   #isStopping = false;
+  #watchedAt = performance.now();
+  readonly #watch: NodeJS.Timeout;
 
   private constructor(deps: WorkersDeps) {
     this.#deps = deps;
     this.#feed = new CatalogFeed(deps.core.catalog, (update) => this.#broadcast(update));
+    this.#watch = setInterval(() => this.#endHung(), watchMs);
   }
 
   /** Settles when all of them serve. @throws CommandError if one cannot begin, or the address cannot be had */
@@ -149,6 +159,7 @@ export class Workers {
 
   async stop(patience: Patience): Promise<{ readonly cutOff: number }> {
     this.#isStopping = true;
+    clearInterval(this.#watch);
     for (const timer of this.#timers) clearTimeout(timer);
     const closed = this.#dealer.close();
     const outcomes = await Promise.all([...this.#members].map((member) => this.#end(member, patience)));
@@ -182,6 +193,10 @@ export class Workers {
       places: new Map(),
       hasJoined: false,
       load: undefined,
+      heardAt: performance.now(),
+      get isSilent() {
+        return performance.now() - member.heardAt > silentMs;
+      },
       isStopping: false,
     };
     this.#members.add(member);
@@ -227,6 +242,7 @@ export class Workers {
         told: {
           ready: () => {
             member().isReady = true;
+            member().heardAt = performance.now();
             if (!this.#isStopping) this.#dealer.add(member());
             begun.resolve();
           },
@@ -234,13 +250,17 @@ export class Workers {
           closed: () => {
             member().connections--;
           },
-          failed: ({ message, exitCode }) => begun.reject(new CommandError(exitCode, message)),
+          failed: ({ message, exitCode }) => {
+            begun.reject(new CommandError(exitCode, message));
+            process.kill("SIGKILL");
+          },
           leave: (place) => {
             member().places.get(place)?.leave();
             member().places.delete(place);
           },
           load: (load) => {
             member().load = load;
+            member().heardAt = performance.now();
           },
         },
       },
@@ -293,6 +313,20 @@ export class Workers {
 
   #tellAll(tell: (channel: ToWorker) => void): void {
     for (const { channel, hasJoined } of this.#members) if (hasJoined) tell(channel);
+  }
+
+  /** A worker that hangs is of no use to those who wait for it. */
+  #endHung(): void {
+    const now = performance.now();
+    // A machine that slept, or was busy with this very process, says nothing about the workers.
+    const wasAway = now - this.#watchedAt > 3 * watchMs;
+    this.#watchedAt = now;
+    for (const member of this.#members) {
+      if (wasAway) member.heardAt = now;
+      if (!member.isReady || member.isStopping || now - member.heardAt < hungMs) continue;
+      this.#deps.log.error({ pid: member.process.pid, hungMs }, "A worker process hangs, and is ended");
+      member.process.kill("SIGKILL");
+    }
   }
 
   /** A worker has ended: what it held is let go, and another one takes its place. */
