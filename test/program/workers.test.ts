@@ -296,7 +296,11 @@ describe("a worker that hangs", () => {
     );
 
     expect(new Set(answers)).toEqual(new Set([200]));
-    expect(own.logs()).toContain("A worker process hangs");
+    await eventually(
+      () => own.logs(),
+      (logs) => logs.includes("A worker process hangs"),
+      { what: "the log to say so" },
+    );
   }, 60_000);
 });
 
