@@ -64,7 +64,7 @@ it("keeps each session on one key, whichever gateway it reaches first", async ()
   await using pool = await poolOf(at(0), { weights: [1, 1, 1] });
   await isKnown(pool);
 
-  const raced = await inRows(300, 8, (index) =>
+  const raced = await inRows(1_000, 8, (index) =>
     Promise.all(gateways.map((gateway) => ask(gateway, pool, `raced-${index}`))),
   );
 

@@ -1,5 +1,6 @@
 import { request as httpRequest } from "node:http";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { reply, runGateway, type RunningGateway, runRedis } from "@keywheel/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -324,6 +325,10 @@ describe("a gateway with workers", () => {
 
     expect((await pool.key("A")).status).toBe("cooling_down");
     expect(await ask(pool, { "x-keywheel-session": "s" })).toBe(bound);
+    const sockets = join(own.dataDir, "workers");
+    expect(statSync(sockets).mode & 0o777).toBe(0o700);
+    await own.stop();
+    expect(existsSync(sockets)).toBe(false);
   }, 30_000);
 
   it("lets running answers end when it stops, and is gone then", async () => {

@@ -60,7 +60,7 @@ export async function openWorkersDoors(rooms: Inside, parts: WorkersDoorsParts):
     import("../workers/workers.ts"),
     import("../workers/inner-door.ts"),
   ]);
-  const socket = makeInnerSocket();
+  const socket = makeInnerSocket(options.dataDir);
   const inner = await startServer(
     {
       ...rooms,

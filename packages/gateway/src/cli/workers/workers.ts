@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -375,13 +375,21 @@ export interface InnerSocket {
   readonly remove: () => void;
 }
 
-export function makeInnerSocket(): InnerSocket {
+/** What the system takes for a socket's path, and what is put behind the folder's. */
+const mostPathBytes = 103;
+const longestName = "/worker-1000000";
+
+export function makeInnerSocket(dataDir: string): InnerSocket {
   if (process.platform === "win32") {
     const prefix = `\\\\.\\pipe\\keywheel-${randomUUID()}-`;
     return { path: `${prefix}inner`, beside: (name) => prefix + name, remove: () => {} };
   }
-  // Not in the data directory: a socket's path may have no more than some hundred bytes.
-  const folder = mkdtempSync(join(tmpdir(), "keywheel-"));
+  const own = join(dataDir, "workers");
+  const fits = Buffer.byteLength(own + longestName) <= mostPathBytes;
+  // In the data directory, which this process has locked, what a dead one has left is out of the way.
+  if (fits) rmSync(own, { recursive: true, force: true });
+  const folder = fits ? own : mkdtempSync(join(tmpdir(), "keywheel-"));
+  if (fits) mkdirSync(folder, { mode: 0o700 });
   return {
     path: join(folder, "inner"),
     beside: (name) => join(folder, name),
