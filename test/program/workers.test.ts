@@ -1,5 +1,5 @@
 import { request as httpRequest } from "node:http";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { reply, runGateway, type RunningGateway, runRedis } from "@keywheel/testkit";
@@ -281,6 +281,71 @@ describe("a worker that dies", () => {
   }, 30_000);
 });
 
+describe("a gateway whose workers have all died", () => {
+  it("serves by new ones, and stops when it is told to", async () => {
+    await using own = await runGateway({ flags: ["--workers", "2"] });
+    await using pool = await poolOf(own, { weights: [1] });
+    await inRows(8, 4, () => askAnew(pool));
+    const before = workersOf(own);
+
+    for (const pid of before) process.kill(pid, "SIGKILL");
+    await eventually(
+      () => workersOf(own).filter((pid) => !before.includes(pid)),
+      (pids) => pids.length === 2,
+      { what: "new workers" },
+    );
+
+    // No connection since: those that were sent to the dead must not be waited for.
+    expect(await own.stop()).toBe(0);
+  }, 30_000);
+
+  it("tries again until they can begin", async () => {
+    await using own = await runGateway({ flags: ["--workers", "2"] });
+    await using pool = await poolOf(own, { weights: [1] });
+    const sockets = join(own.dataDir, "workers");
+    rmSync(sockets, { recursive: true });
+    for (const pid of workersOf(own)) process.kill(pid, "SIGKILL");
+    await eventually(
+      () => own.logs(),
+      (logs) => logs.includes("A worker process could not begin"),
+      { what: "a start that fails" },
+    );
+
+    const waiting = askAnew(pool);
+    mkdirSync(sockets, { mode: 0o700 });
+
+    expect(await waiting).toBe(200);
+    expect(own.logs()).toContain(`The socket ${sockets}`);
+  }, 30_000);
+});
+
+describe("changes under load", () => {
+  it("are answered when they have taken effect, and wait for nothing else", async () => {
+    await using own = await runGateway({ flags: ["--workers", "2"] });
+    await using pool = await poolOf(own, { weights: [1, 1] });
+    let isOver = false;
+    // New conversations all the time: each is something to be written down.
+    const load = inRows(6, 6, async (row) => {
+      for (let turn = 0; !isOver; turn++) {
+        const messages = [{ role: "user", content: `talk ${row} ${turn}` }];
+        await (await pool.send({ body: { model: "gpt-test", messages } })).arrayBuffer();
+      }
+    });
+    const took: number[] = [];
+    for (let change = 0; change < 5; change++) {
+      const began = performance.now();
+      await own.api("PATCH", `/keys/${pool.keys[0]?.id}`, { weight: 1 + (change % 2) });
+      took.push(performance.now() - began);
+      await pause(100);
+    }
+    isOver = true;
+    await load;
+
+    // Two seconds are what a worker that does not answer is waited for.
+    expect(took.toSorted((one, other) => one - other)[2]).toBeLessThan(1_500);
+  }, 30_000);
+});
+
 describe("a worker that hangs", () => {
   it("gets no new connections, and is ended when it has hung for long", async () => {
     await using own = await runGateway({ flags: ["--workers", "2"] });
@@ -350,16 +415,18 @@ describe("a gateway with workers", () => {
   it("says what is wrong with its address, or with the words of the call", async () => {
     const port = new URL(gateway.url).port;
     using home = aHome();
-    const [taken, none, many, little] = await Promise.all([
+    const [taken, none, many, few, little] = await Promise.all([
       runCommand(["start", "--workers", "2", "--port", port], home),
       runCommand(["start", "--workers", "0"], home),
       runCommand(["start", "--workers", "some"], home),
+      runCommand(["start", "--workers", "4", "--max-requests", "3"], home),
       runCommand(["start", "--workers", "3", "--max-memory-mb", "256"], home),
     ]);
 
     expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`)]);
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("an integer from 1 to 64, or auto")]);
     expect(many.code).toBe(2);
-    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining("at least 512 with 3 workers")]);
+    expect([few.code, few.stderr]).toEqual([2, expect.stringContaining("at least 4 with 4 workers")]);
+    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining("3 workers need at least 600 MiB")]);
   }, 30_000);
 });

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../telemetry/log.ts";
 import { type RedisAddress, readRedisUrl, redisUrlForms } from "../state/redis-url.ts";
+import { availableBytes } from "../telemetry/load-watch.ts";
 import { isPostgresUrl } from "../store/postgres-url.ts";
 import { defaultDataDir } from "./data-dir.ts";
 import { wrongWords } from "./exit.ts";
@@ -21,8 +22,10 @@ import {
   yesOrNo,
 } from "./values.ts";
 
-/** Of one process. */
-const leastMemoryMb = 128;
+/** With less it refuses requests while it does nothing; of several processes each does less. */
+const leastMemoryMb = 192;
+const leastShareMb = 150;
+const mebibyte = 1024 * 1024;
 
 /** Everything that `keywheel start` can be told. @see contract §1, §5 */
 export const startSettings = {
@@ -171,18 +174,21 @@ export const startSettings = {
   },
 } as const;
 
-export type StartOptions = Omit<ValuesOf<typeof startSettings>, "dataDir"> & { readonly dataDir: string };
+export type StartOptions = Omit<ValuesOf<typeof startSettings>, "dataDir" | "workers"> & {
+  readonly dataDir: string;
+  /** Processes that serve; 1: this one. */
+  readonly workers: number;
+};
 
 /** @throws CommandError (2) that names what is wrong */
 export function readStartOptions(flags: Flags, environment: Environment): StartOptions {
   const values = readSettings(startSettings, flags, environment);
   if (values.envFile !== undefined && !existsSync(values.envFile))
     throw wrongWords(`Expected \`--env-file\` to be a file that exists, got ${JSON.stringify(values.envFile)}.`);
-  const { workers: count, maxMemoryMb } = values;
-  const leastMb = leastMemoryMb * (count + 1);
-  if (count > 1 && maxMemoryMb !== undefined && maxMemoryMb < leastMb)
-    throw wrongWords(`Expected \`--max-memory-mb\` to be at least ${leastMb} with ${count} workers, which share it.`);
-  return { ...values, dataDir: values.dataDir ?? defaultDataDir(environment) };
+  const memoryMb = values.maxMemoryMb ?? Math.floor(availableBytes() / mebibyte);
+  const count = values.workers === "auto" ? autoWorkers(memoryMb) : values.workers;
+  if (count > 1) refuseTooManyWorkers({ ...values, count, memoryMb });
+  return { ...values, workers: count, dataDir: values.dataDir ?? defaultDataDir(environment) };
 }
 
 /** @returns undefined for the embedded one */
@@ -195,8 +201,31 @@ function database(text: string): string | undefined {
 
 const mostWorkers = 64;
 
-function workers(text: string): number {
-  if (text.trim().toLowerCase() === "auto") return Math.min(availableParallelism(), mostWorkers);
+/** One for each processor core, as far as the memory goes. */
+function autoWorkers(memoryMb: number): number {
+  return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(memoryMb / leastShareMb) - 1));
+}
+
+function refuseTooManyWorkers({
+  count,
+  memoryMb,
+  maxRequests,
+}: {
+  readonly count: number;
+  readonly memoryMb: number;
+  readonly maxRequests: number | undefined;
+}): void {
+  const leastMb = leastShareMb * (count + 1);
+  if (memoryMb < leastMb) {
+    const of = `${count} workers need at least ${leastMb} MiB, and there are ${memoryMb} to use`;
+    throw wrongWords(`${of}: take fewer \`--workers\` (or \`auto\`), or more \`--max-memory-mb\`.`);
+  }
+  if (maxRequests !== undefined && maxRequests < count)
+    throw wrongWords(`Expected \`--max-requests\` to be at least ${count} with ${count} workers, which share them.`);
+}
+
+function workers(text: string): number | "auto" {
+  if (text.trim().toLowerCase() === "auto") return "auto";
   try {
     return integer(1, mostWorkers)(text);
   } catch {

@@ -37,7 +37,8 @@ export class ControlRoom {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#around?.before();
+    // Whoever asks whether it lives is not to wait for others.
+    if (!/^\/(healthz|readyz)(\?|$)/.test(request.url ?? "")) await this.#around?.before();
     if (/^\/metrics(\?|$)/.test(request.url ?? "")) return await answerMetrics(request, response, this.#metrics);
     const listen = await this.load();
     await listen(request, response);

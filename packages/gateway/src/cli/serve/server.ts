@@ -111,7 +111,7 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
     },
     cut: () => cutAll(server, busy),
     take: (socket) => {
-      // As the server makes those that it accepts itself: a client may end its side and still wait for the answer.
+      // As the server makes those that it accepts itself.
       socket.allowHalfOpen = true;
       socket.setNoDelay(true).setKeepAlive(true, keepAliveProbeMs);
       server.emit("connection", socket);
@@ -150,7 +150,9 @@ function track({ exchanges, connections }: Busy, request: IncomingMessage, respo
 /** @returns the port; 0 for a socket of this machine's @throws CommandError (1) if the address cannot be had */
 export function listen(server: NetServer, { host, port, socketPath }: ServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, { host, port }), error)));
+    const where = socketPath === undefined ? { host, port } : { socketPath };
+    // Stays: a connection that could not be accepted later is its client's loss, and no reason to end.
+    server.on("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, where), error)));
     server.listen({ ...(socketPath === undefined ? { host, port } : { path: socketPath }), backlog: 1024 }, () => {
       const address = server.address();
       resolve(address === null || typeof address === "string" ? 0 : address.port);
@@ -158,7 +160,13 @@ export function listen(server: NetServer, { host, port, socketPath }: ServerOpti
   });
 }
 
-function reasonOf(error: NodeJS.ErrnoException, { host, port }: ServerOptions): string {
+function reasonOf(
+  error: NodeJS.ErrnoException,
+  where: { readonly host: string; readonly port: number } | { readonly socketPath: string },
+): string {
+  if ("socketPath" in where)
+    return `The socket ${where.socketPath} cannot be made: ${error.message}. Take a data directory where sockets can be.`;
+  const { host, port } = where;
   if (error.code === "EADDRINUSE") {
     const next = Math.min(port + 1, 65_535);
     return `Port ${port} on ${host} is in use, perhaps by another gateway. Stop that one, or start this one with --port ${next} (--port 0 takes a free port).`;

@@ -69,7 +69,6 @@ export class SessionWriter {
       const batch = [...this.#waiting.entries()].slice(0, batchSize);
       await this.#deps.store.saveSessions(batch.map(([, touched]) => touched));
       for (const [id] of batch) this.#waiting.delete(id);
-      this.#takeUp();
     }
   }
 
@@ -77,9 +76,12 @@ export class SessionWriter {
   async #writePins(): Promise<void> {
     for (;;) {
       if (this.#waitingPins.length === 0) this.#waitingPins = this.#deps.state.drainPins(batchSize);
-      if (this.#waitingPins.length === 0) return;
+      const { length } = this.#waitingPins;
+      if (length === 0) return;
       await this.#deps.store.savePins(this.#waitingPins);
       this.#waitingPins = [];
+      // What came meanwhile is for the next time: under load this would never end.
+      if (length < batchSize) return;
     }
   }
 

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { listen, type ServerOptions, urlOf } from "../serve/server.ts";
 
 /** Whoever can serve a connection. */
@@ -10,6 +11,8 @@ export interface Taker {
   hand(id: number, socket: Socket): void;
 }
 
+/** How long a connection may be on its way when everything stops. */
+const arrivalMs = 1_000;
 /** Beyond it connections that nobody can take are refused. */
 const mostWaiting = 1_024;
 
@@ -31,7 +34,10 @@ export class Dealer {
 
   constructor() {
     // Not a byte is read here: it belongs to whoever serves it.
-    this.#server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => this.#deal(socket));
+    this.#server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => {
+      socket.on("error", () => socket.destroy());
+      this.#deal(socket);
+    });
   }
 
   /** @throws CommandError (1) if the address cannot be had */
@@ -59,17 +65,19 @@ export class Dealer {
     this.#onTheWay.delete(id);
   }
 
-  /** Accepts nothing more. Settles when what was accepted has arrived. */
+  /** Accepts nothing more. Settles when what was accepted has arrived, or nobody is there to take it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const socket of this.#waiting.splice(0)) socket.destroy();
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-    });
+    // Its callback is not waited for: it never comes once a process has ended that a connection was sent to.
+    this.#server.close();
+    const till = performance.now() + arrivalMs;
+    while (this.#onTheWay.size > 0 && performance.now() < till) await pause(5);
+    for (const { socket } of this.#onTheWay.values()) socket.destroy();
+    this.#onTheWay.clear();
   }
 
   #deal(socket: Socket): void {
-    socket.on("error", () => socket.destroy());
     const taker = this.#next();
     if (taker === undefined) {
       if (this.#isClosed || this.#waiting.length >= mostWaiting) socket.destroy();

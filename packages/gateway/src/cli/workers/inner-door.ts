@@ -1,19 +1,31 @@
 import { Agent, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
+import { KeywheelError } from "@keywheel/pool";
+import { toProblem } from "../../contract/problem.ts";
 
 /** Who the client is, where a worker hands a request on. */
 const peerHeader = "x-keywheel-peer";
 /** Of one connection only. */
 const hopByHop = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer", peerHeader]);
 
+const unanswered = new KeywheelError("overloaded", "The process that answers this is stopping, or hangs", {
+  hint: "Try again; if it goes on, see the log.",
+});
+
 /** Hands requests that are not for a worker to its primary process, and the answers back. */
 export class InnerDoor {
   readonly #socketPath: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-  /** @param socketPath where the primary answers */
-  constructor(socketPath: string) {
+  readonly #onTrouble: (error: Error) => void;
+
+  /**
+   * @param socketPath where the primary answers
+   * @param onTrouble told why it does not
+   */
+  constructor(socketPath: string, onTrouble: (error: Error) => void) {
     this.#socketPath = socketPath;
+    this.#onTrouble = onTrouble;
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -28,10 +40,18 @@ export class InnerDoor {
       response.flushHeaders();
       pipeline(answer, response, () => {});
     });
-    inner.on("error", () => {
+    inner.on("error", (error) => {
+      // The client has left, and the request to the primary with it.
+      if (response.destroyed) return;
+      this.#onTrouble(error);
       if (response.headersSent) return void response.destroy();
-      response.writeHead(503, { "content-type": "text/plain", "retry-after": "1", connection: "close" });
-      response.end("The gateway is stopping, or busy. Try again.\n");
+      response.writeHead(503, {
+        "content-type": "application/problem+json",
+        "x-keywheel-error": unanswered.code,
+        "retry-after": "1",
+        connection: "close",
+      });
+      response.end(JSON.stringify(toProblem(unanswered)));
     });
     response.once("close", () => {
       if (!response.writableFinished) inner.destroy();

@@ -61,7 +61,8 @@ export class Relay {
     try {
       if (doings.events.length + doings.requests.length + doings.tokenUses.length > 0) await this.#deps.send(doings);
     } catch {
-      // The primary process has ended, and so does this one.
+      // The primary process has ended, and so does this one; or it could not make anything of them.
+      this.#deps.onLost(doings.events.length + doings.requests.length);
     }
   }
 

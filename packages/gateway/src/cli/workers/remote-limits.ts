@@ -11,6 +11,8 @@ const patienceMs = 1_000;
 /** Holds clients to the limits of their tokens over all workers: the primary process counts. */
 export class RemoteLimits implements Limits {
   readonly #channel: Channel<WorkerSubjects, PrimarySubjects>;
+  /** It was waited for in vain, and has not answered since. */
+  #isHung = false;
 
   constructor(channel: Channel<WorkerSubjects, PrimarySubjects>) {
     this.#channel = channel;
@@ -23,11 +25,14 @@ export class RemoteLimits implements Limits {
   }
 
   async #ask(token: TokenRecord): Promise<Entry | OwnError> {
+    if (this.#isHung) return { leave: () => {} };
     const asking = this.#channel.ask("enter", token);
     try {
       const answer = await within(asking, patienceMs);
       return "code" in answer ? answer : { leave: () => this.#channel.tell("leave", answer.place) };
     } catch {
+      this.#isHung = true;
+      void asking.catch(() => {}).then(() => (this.#isHung = false));
       // It may still say yes: that place is given back when the request is over.
       return { leave: () => void asking.then((answer) => this.#giveBack(answer)).catch(() => {}) };
     }

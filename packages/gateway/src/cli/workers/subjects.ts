@@ -106,6 +106,8 @@ export type PrimarySubjects = {
 export type WorkerSubjects = {
   readonly asks: {
     readonly catalog: { readonly body: CatalogUpdate; readonly answer: undefined };
+    /** Answered at once, and so after all that was told before. */
+    readonly heard: { readonly body: undefined; readonly answer: undefined };
     /** Answered when all that was done before has been told. */
     readonly flush: { readonly body: undefined; readonly answer: undefined };
     readonly stop: { readonly body: Patience; readonly answer: { readonly cutOff: number } };

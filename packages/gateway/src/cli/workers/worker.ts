@@ -60,6 +60,8 @@ class Worker {
 
   constructor(environment: Environment) {
     this.#environment = environment;
+    // Whoever waits for it is told; it is no fault that nobody does.
+    this.#mirror.promise.catch(() => {});
     this.#channel = new Channel<WorkerSubjects, PrimarySubjects>(
       {
         send: (message) => void process.send?.(message, undefined, undefined, () => {}),
@@ -68,6 +70,7 @@ class Worker {
       {
         answer: {
           catalog: async (update) => this.#catchUp(update),
+          heard: async () => undefined,
           flush: async () => this.#parts?.flush(),
           stop: async (patience) => this.#stop(patience),
         },
@@ -95,6 +98,7 @@ class Worker {
       this.#parts = parts;
       this.#channel.tell("ready", undefined);
     } catch (error) {
+      this.#mirror.reject(error);
       await log.flush();
       const message = error instanceof Error ? error.message : String(error);
       this.#channel.tell("failed", { message, exitCode: error instanceof CommandError ? error.exitCode : 1 });
@@ -140,7 +144,9 @@ class Worker {
       tell,
       onRequest: (record) => relay.request(record),
     });
-    const door = new InnerDoor(innerSocket);
+    const door = new InnerDoor(innerSocket, (error) =>
+      log.log.warn({ err: error }, "The primary process does not answer"),
+    );
     const server = await startServer(roomsBehindDoors(options, roomsOf(dataPlane, door)), {
       host: options.host,
       port: 0,
@@ -190,7 +196,7 @@ class Worker {
         patienceMs: primaryPatienceMs,
         connect: async (listener) => new PrimaryLink(this.#channel, (onPush) => (this.#onPush = onPush), listener),
         onTrouble: (trouble) => {
-          if (trouble === undefined) log.info({}, "The primary process answers again");
+          if (trouble === undefined) log.warn({}, "The primary process answers again");
           else log.warn({ trouble }, "The primary process is slow: this worker decides alone for a moment");
         },
       });

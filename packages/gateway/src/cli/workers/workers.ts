@@ -147,7 +147,7 @@ export class Workers {
   /** Settles when every worker knows configuration and state as they are now, or one of them has taken too long. */
   async settle(): Promise<void> {
     // What is answered was sent after all that was told before.
-    const settled = Promise.all([this.#feed.settle(), this.#askAll((channel) => channel.ask("flush", undefined))]);
+    const settled = Promise.all([this.#feed.settle(), this.#askAll((channel) => channel.ask("heard", undefined))]);
     await within(settled, settleMs).catch(() => {});
   }
 
@@ -178,7 +178,7 @@ export class Workers {
   /** Starts one; settles when it serves. */
   #begin(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const process = fork(workerUrl(), { serialization: "advanced", env: withoutOurs(this.#deps.environment) });
+    const process = fork(workerUrl(), { serialization: "advanced", env: commonOf(this.#deps.environment) });
     const channel = this.#channelTo(process, () => member, { resolve, reject });
     const member: Member = {
       process,
@@ -200,7 +200,13 @@ export class Workers {
       isStopping: false,
     };
     this.#members.add(member);
-    process.on("error", (error) => this.#deps.log.warn({ err: error }, "A worker process cannot be reached"));
+    process.on("error", (error) => {
+      this.#deps.log.warn({ err: error }, "A worker process cannot be started, or reached");
+      if (process.pid !== undefined) return;
+      // It has never begun, and will not end either.
+      reject(failed(`A worker process cannot be started: ${error.message}.`, error));
+      this.#bury(member, error.message);
+    });
     process.once("exit", (code: number | null, signal: string | null) => {
       reject(failed(`A worker process ended before it served (${signal ?? `code ${code}`}).`));
       this.#bury(member, signal ?? `code ${code}`);
@@ -273,7 +279,7 @@ export class Workers {
     const number = ++this.#lastNumber;
     const { host, allowHost, allowOrigin, allowPrivateMetadata, redisUrl, logLevel, logFormat } = options;
     const share = (whole: number | undefined, parts: number): number | undefined =>
-      whole === undefined ? undefined : Math.max(1, Math.ceil(whole / parts));
+      whole === undefined ? undefined : Math.max(1, Math.floor(whole / parts));
     return {
       number,
       options: {
@@ -331,7 +337,7 @@ export class Workers {
 
   /** A worker has ended: what it held is let go, and another one takes its place. */
   #bury(member: Member, why: string): void {
-    this.#members.delete(member);
+    if (!this.#members.delete(member)) return;
     member.channel.close();
     member.isReady = false;
     this.#dealer.remove(member);
@@ -346,6 +352,7 @@ export class Workers {
     );
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
+      // However it fails, its process ends, and that starts the next one.
       this.#begin().catch((error: unknown) => this.#deps.log.error({ err: error }, "A worker process could not begin"));
     }, restMs);
     this.#timers.add(timer);
@@ -355,7 +362,7 @@ export class Workers {
   async #end(member: Member, patience: Patience): Promise<number> {
     member.isStopping = true;
     const { process, channel, hasJoined } = member;
-    const isGone = process.exitCode !== null || process.signalCode !== null;
+    const isGone = process.pid === undefined || process.exitCode !== null || process.signalCode !== null;
     const hasEnded = isGone ? Promise.resolve([]) : once(process, "exit");
     let cutOff = 0;
     if (hasJoined) {
@@ -397,9 +404,13 @@ export function makeInnerSocket(dataDir: string): InnerSocket {
   };
 }
 
-/** They get what they need over the channel; what is ours in the environment is none of their business. */
-function withoutOurs(environment: Environment): Environment {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("KEYWHEEL_")));
+/** What Node, its TLS, the way out and the log read. */
+const common =
+  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_.*|.*_proxy|SYSTEMROOT)$/i;
+
+/** Workers get what they need over the channel: keys in the environment are none of their business. */
+function commonOf(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => common.test(name)));
 }
 
 /** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
