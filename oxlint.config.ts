@@ -102,7 +102,7 @@ const untyped = {
 export default defineConfig({
   plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "promise", "node", "vitest"],
   options: { typeAware: true },
-  ignorePatterns: ["dist", "coverage"],
+  ignorePatterns: ["dist", "coverage", "bench/.peers"],
   categories: { correctness: "error", suspicious: "error" },
   rules: {
     "typescript/no-floating-promises": "error",

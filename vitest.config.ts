@@ -16,7 +16,8 @@ export default defineConfig({
         test: {
           name: "unit",
           globalSetup: ["test/postgres-setup.ts"],
-          include: ["packages/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+          include: ["packages/**/*.test.{ts,tsx}", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "bench/short.test.ts", "bench/.peers/**"],
           testTimeout: 15_000,
         },
       },
@@ -43,6 +44,10 @@ export default defineConfig({
           include: ["test/faults/**/*.test.ts"],
           hookTimeout: 60_000,
         },
+      },
+      {
+        // Run by itself, and last: what it measures must not share the machine.
+        test: { name: "bench", include: ["bench/short.test.ts"], testTimeout: 300_000 },
       },
     ],
   },

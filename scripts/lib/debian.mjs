@@ -29,7 +29,7 @@ export function isExecutable(path) {
  * @param {object} wanted
  * @param {string} wanted.name for people
  * @param {string} wanted.use what needs it: "the tests of the store"
- * @param {string} wanted.debianPackage
+ * @param {string | readonly string[]} wanted.debianPackage one, or several
  * @param {() => string | undefined} wanted.find
  * @param {string} wanted.otherwise what a person has to do anywhere else
  * @throws with that
@@ -41,7 +41,7 @@ export async function ensureProgram({ name, use, debianPackage, find, otherwise 
     const options = { capture: true, env: { DEBIAN_FRONTEND: "noninteractive" } };
     await run("apt-get", ["update"], options);
     const install = await withoutServices(() =>
-      run("apt-get", ["install", "-y", "--no-install-recommends", debianPackage], options),
+      run("apt-get", ["install", "-y", "--no-install-recommends", ...[debianPackage].flat()], options),
     );
     if (find() !== undefined) return;
     say(install.output.trimEnd());
