@@ -18,7 +18,7 @@ import { type Pinned, startPinned } from "./processes.ts";
 import { ensureCompiler, ensureNginx, makeCertificate } from "./programs.ts";
 import { type Pages, writeReport } from "./publish.ts";
 import { reportOf, targetTable } from "./report.ts";
-import type { Absence, Conditions, Results } from "./results.ts";
+import type { Absence, Conditions, Measurement, Results } from "./results.ts";
 import { Runner } from "./runner.ts";
 import { judge, shortTargets, targets } from "./targets.ts";
 import { type Workload, workloadsOf } from "./workloads.ts";
@@ -48,21 +48,24 @@ async function main(words: readonly string[]): Promise<number> {
   const workloads = workloadsOf(options.manySessions).filter(({ name }) => options.only?.includes(name) ?? true);
 
   const folder = mkdtempSync(join(tmpdir(), "keywheel-bench-"));
-  try {
-    const results = await measure(command, options, chosen, workloads, folder);
-    const asked = options.isShort ? shortTargets : targets;
-    const titles = Object.fromEntries(chosen.map(({ name, title }) => [name, title]));
-    const pages: Pages = { root, out: options.out ?? join(root, "bench", ".last"), isPublished: options.isPublished };
-    writeReport(pages, results, reportOf(results, workloads, asked, titles));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // What was started ends with us, however we end.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 
-    const judged = asked.map((target) => judge(target, results)).filter(({ summary }) => summary !== undefined);
-    say(`\n${targetTable(judged)}\n\nAll of it: ${join(pages.out, "RESULTS.md")}`);
-    for (const { who, why } of results.absences) say(`${who} took no part: ${why}`);
-    const isGood = judged.length === asked.length && judged.every(({ isMet }) => isMet);
-    return options.isShort && !isGood ? 1 : 0;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const asked = options.isShort ? shortTargets : targets;
+  const titles = Object.fromEntries(chosen.map(({ name, title }) => [name, title]));
+  const pages: Pages = { root, out: options.out ?? join(root, "bench", ".last"), isPublished: options.isPublished };
+  // After each round, so that a run that is ended early has told what it knew.
+  const write = (results: Results, isPublished: boolean): void =>
+    writeReport({ ...pages, isPublished }, results, reportOf(results, workloads, asked, titles));
+  const results = await measure(command, options, chosen, workloads, folder, (soFar) => write(soFar, false));
+  write(results, options.isPublished);
+
+  const judged = asked.map((target) => judge(target, results)).filter(({ summary }) => summary !== undefined);
+  say(`\n${targetTable(judged)}\n\nAll of it: ${join(pages.out, "RESULTS.md")}`);
+  for (const { who, why } of results.absences) say(`${who} took no part: ${why}`);
+  const isGood = judged.length === asked.length && judged.every(({ isMet }) => isMet);
+  return options.isShort && !isGood ? 1 : 0;
 }
 
 async function measure(
@@ -71,6 +74,7 @@ async function measure(
   chosen: readonly Contender[],
   workloads: readonly Workload[],
   folder: string,
+  afterRound: (results: Results) => void,
 ): Promise<Results> {
   const absences: Absence[] = [];
   const orAbsent = async <T>(who: string, make: () => Promise<T>): Promise<T | undefined> => {
@@ -110,12 +114,13 @@ async function measure(
       say,
     },
   );
-  const measurements = await runner.run();
-  return {
-    conditions: conditionsOf(command, options, chosen, cores),
+  const conditions = conditionsOf(command, options, chosen, cores);
+  const resultsOf = (measurements: readonly Measurement[]): Results => ({
+    conditions,
     absences: [...absences, ...runner.absences],
     measurements,
-  };
+  });
+  return resultsOf(await runner.run((measurements) => afterRound(resultsOf(measurements))));
 }
 
 /** nginx puts TLS before the upstream, on the upstream's core. */

@@ -31,7 +31,9 @@ export function startPinned(command: readonly string[], options: PinnedOptions):
   });
   closeSync(log);
   const ended = once(child, "close");
-  const endWithUs = (): void => void child.kill("SIGKILL");
+  const endWithUs = (): void => {
+    for (const member of child.pid === undefined ? [] : familyOf(child.pid)) process.kill(member, "SIGKILL");
+  };
   process.on("exit", endWithUs);
   const stop = async (): Promise<void> => {
     process.off("exit", endWithUs);

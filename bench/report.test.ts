@@ -103,6 +103,17 @@ describe("the report", () => {
     expect(text).toContain("- portkey: the registry did not answer");
   });
 
+  it("warns of a machine that does other work", () => {
+    const shared = (others: number): string =>
+      reportOf(resultsOf([{ ...rate(0, "nginx", 100), others }]), workloadsOf(1_000), targets, titles).markdown(
+        "images",
+      );
+
+    expect(shared(0.5)).toContain("50.0 % of a core meanwhile");
+    expect(shared(0.5)).toContain("The machine was not ours");
+    expect(shared(0.05)).not.toContain("The machine was not ours");
+  });
+
   it("gives median and spread, and tells what counts for nothing", () => {
     expect(text).toMatch(/\| nginx +\| 1,100 ± 9 % \|/);
     expect(text).toMatch(/\| Keywheel +\| 500 +\|/);

@@ -148,12 +148,21 @@ function conditionsOf(conditions: Conditions, { measurements }: Results): string
     `- ${placement}`,
     `- ${rounds} rounds; each turn ${warmSeconds} s of warm-up, then ${seconds} s measured`,
     `- Measured: ${named.join(", ")}`,
-    ...(others === undefined
-      ? []
-      : [
-          `- Other programs took ${precise(others.median * 100)} % of a core meanwhile (median; at most ${precise(others.most * 100)} %)`,
-        ]),
+    ...(others === undefined ? [] : othersOf(others)),
   ].join("\n");
+}
+
+/** What others may take of a core before rates are those of the machine's other work. */
+const tooMuch = 0.15;
+
+function othersOf({ median, most }: Summary): string[] {
+  const percent = (share: number): string => `${precise(share * 100)} %`;
+  return [
+    `- Other programs took ${percent(median)} of a core meanwhile (median; at most ${percent(most)})`,
+    ...(median > tooMuch
+      ? ["- **The machine was not ours: rates and latencies say little; processor times hold better.**"]
+      : []),
+  ];
 }
 
 interface Drawn {

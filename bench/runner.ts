@@ -74,7 +74,8 @@ export class Runner {
     return [...this.#absences.values()];
   }
 
-  async run(): Promise<Measurement[]> {
+  /** @param afterRound gets all that was measured so far */
+  async run(afterRound: (measurements: readonly Measurement[]) => void): Promise<readonly Measurement[]> {
     const measurements: Measurement[] = [];
     try {
       for (let round = 0; round < this.#plan.rounds; round++) {
@@ -87,6 +88,7 @@ export class Runner {
             this.#bench.say(`${round + 1}/${this.#plan.rounds} ${workload.name} ${nameOf(arm)}: ${shortly(turn)}`);
           }
         }
+        afterRound(measurements);
       }
     } finally {
       for (const instance of this.#instances.values()) await instance.stop();
