@@ -146,7 +146,7 @@ function conditionsOf(conditions: Conditions, { measurements }: Results): string
     `- Made by \`${command}\` at ${at}, commit ${commit}`,
     `- Machine: ${processor}, ${cores} cores, ${memoryGib} GiB, ${system}, Node ${node}`,
     `- ${placement}`,
-    `- ${rounds} rounds; each turn ${warmSeconds} s of warm-up, then ${seconds} s measured`,
+    `- Rounds: ${rounds}; each turn ${warmSeconds} s of warm-up, then ${seconds} s measured`,
     `- Measured: ${named.join(", ")}`,
     ...(others === undefined ? [] : othersOf(others)),
   ].join("\n");
