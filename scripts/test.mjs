@@ -25,7 +25,6 @@ try {
   await ensureHaproxy();
   add(await runTests("program"));
   add(await runTests("faults"));
-  add(await runTests("bench"));
 } catch (error) {
   faults.push(error instanceof Error ? error.message : String(error));
 }
