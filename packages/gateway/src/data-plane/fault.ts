@@ -71,6 +71,8 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
 
 /** What undici says of an answer that it does not take, an unasked `100 Continue` among them: there was an answer. */
 function isBadAnswer(error: unknown): boolean {
+  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError)
+    return true;
   return error instanceof errors.SocketError && error.message === "bad response";
 }
 

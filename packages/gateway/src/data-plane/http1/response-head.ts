@@ -51,6 +51,10 @@ export function parseHead(text: string, asked: Asked): ResponseHead {
   const fields = readFraming(rawHeaders);
   // An HTTP/1.0 server knows of no chunks: whoever put that there was somebody else (RFC 9112 §6.1).
   if (line[1] === "0" && fields.isChunked) throw badAnswer("Transfer-Encoding in HTTP/1.0");
+  // Interim answers have no body, and are followed by another one; HTTP/1.0 knows of none (RFC 9110 §15.2, §8.6).
+  const isFramed = fields.isChunked || fields.lengthBytes !== undefined;
+  if (status < 200 && (line[1] === "0" || (status !== 101 && (isFramed || fields.closes))))
+    throw badAnswer("an interim answer that cannot be one");
   const framing = framingOf(status, fields, asked);
   const hasBodyAnyway = framing === "none" && status >= 200 && (fields.isChunked || (fields.lengthBytes ?? 0) > 0);
   const isPhraseClean = phraseText.test(phrase);
