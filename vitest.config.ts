@@ -22,6 +22,17 @@ export default defineConfig({
         },
       },
       {
+        // The data plane once more, over the HTTP client of our own.
+        resolve: { conditions },
+        ssr: { resolve: { conditions } },
+        test: {
+          name: "own-upstream",
+          env: { KEYWHEEL_TEST_UPSTREAM_CLIENT: "own" },
+          include: ["packages/gateway/src/data-plane/*.test.ts"],
+          testTimeout: 15_000,
+        },
+      },
+      {
         // On the built program, as its users start it.
         resolve: { conditions },
         ssr: { resolve: { conditions } },

@@ -20,6 +20,7 @@ try {
   await ensureRedis();
   await ensureNamespaces();
   add(await runTests("unit"));
+  add(await runTests("own-upstream"));
   await ensureBuilt();
   await ensureBrowser();
   await ensureHaproxy();

@@ -215,6 +215,10 @@ class GatewayProcess implements RunningGateway {
         ...(process.env["KEYWHEEL_TEST_WORKERS"] === undefined
           ? {}
           : { KEYWHEEL_WORKERS: process.env["KEYWHEEL_TEST_WORKERS"] }),
+        // And against one that speaks to providers over its own client.
+        ...(process.env["KEYWHEEL_TEST_UPSTREAM_CLIENT"] === undefined
+          ? {}
+          : { KEYWHEEL_UPSTREAM_CLIENT: process.env["KEYWHEEL_TEST_UPSTREAM_CLIENT"] }),
         ...this.#env,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,9 +1,9 @@
 import { type Environment, type Flags, readSettings } from "./settings.ts";
-import { startSettings } from "./start-options.ts";
+import { startSettings, type UpstreamClient } from "./start-options.ts";
 import { address } from "./values.ts";
 import { defaultDataDir } from "./data-dir.ts";
 
-const { dataDir, databaseUrl, adminToken, masterKey, envFile, allowPrivateMetadata } = startSettings;
+const { dataDir, databaseUrl, adminToken, masterKey, envFile, allowPrivateMetadata, upstreamClient } = startSettings;
 
 const connectionSettings = {
   url: {
@@ -19,6 +19,7 @@ const connectionSettings = {
   masterKey,
   envFile,
   allowPrivateMetadata,
+  upstreamClient,
 } as const;
 
 /** Which gateway a command means, and what it shows there. */
@@ -31,6 +32,7 @@ export interface Connection {
   readonly masterKey: string | undefined;
   readonly envFile: string | undefined;
   readonly allowPrivateMetadata: boolean;
+  readonly upstreamClient: UpstreamClient;
 }
 
 /** @throws CommandError (2) that names what is wrong */

@@ -70,8 +70,9 @@ function addDoctor(program: Command, actions: Actions): void {
     .command("doctor")
     .description("check everything that a gateway needs, whether it runs or not")
     .option("--json", "as JSON");
-  const { host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata } = startSettings;
-  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata]);
+  const { host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient } =
+    startSettings;
+  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient]);
   doctor.action((flags: Flags) => actions.doctor(flags));
   example(doctor, [
     ["keywheel doctor", "exits with 1 if anything fails"],

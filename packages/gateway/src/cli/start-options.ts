@@ -27,6 +27,10 @@ const leastMemoryMb = 192;
 const leastShareMb = 150;
 const mebibyte = 1024 * 1024;
 
+const upstreamClients = ["undici", "own"] as const;
+/** `undici` is the reference; `own` takes less of the processor for a request, and less for an answer. */
+export type UpstreamClient = (typeof upstreamClients)[number];
+
 /** Everything that `keywheel start` can be told. @see contract §1, §5 */
 export const startSettings = {
   host: {
@@ -141,6 +145,13 @@ export const startSettings = {
     description: "accept link-local and metadata addresses as a base URL",
     parse: yesOrNo,
     fallback: false,
+  },
+  upstreamClient: {
+    name: "upstream-client",
+    argument: "<name>",
+    description: "what speaks HTTP to providers: undici, or `own`: faster, stricter, and new",
+    parse: oneOf(upstreamClients),
+    fallback: "undici",
   },
   logLevel: {
     name: "log-level",

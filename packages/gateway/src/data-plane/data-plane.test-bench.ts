@@ -9,11 +9,16 @@ import type { ProviderSettings } from "../contract/settings.ts";
 import type { TokenRecord } from "../store/store.ts";
 import { DataPlane, type DataPlaneDeps } from "./data-plane.ts";
 import type { RequestRecord } from "./request-record.ts";
-import { UndiciUpstream, type UndiciUpstreamOptions } from "./undici-upstream.ts";
+import { Http1Upstream } from "./http1/http1-upstream.ts";
+import { UndiciUpstream } from "./undici-upstream.ts";
+import type { Upstream, UpstreamOptions } from "./upstream.ts";
 
 /** Keys A, B and C of a pool whose provider knows them. */
 export const benchKeys = ["sk-test-aaaaaaaaaaaaaaaa", "sk-test-bbbbbbbbbbbbbbbb", "sk-test-cccccccccccccccc"];
 export const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+/** All of this is true of both; the project `own-upstream` runs it over the other one. */
+export const isOwnClient = process.env["KEYWHEEL_TEST_UPSTREAM_CLIENT"] === "own";
+const UpstreamUnderTest = isOwnClient ? Http1Upstream : UndiciUpstream;
 const settings: ProviderSettings = {
   cooldown: { baseMs: 60_000, capMs: 900_000, scope: "key" },
   affinity: { enabled: true, idleTtlMs: 86_400_000 },
@@ -26,7 +31,7 @@ export interface Bench {
   readonly provider: ScriptedProvider;
   readonly pool: Pool;
   readonly runtime: ProviderRuntime;
-  readonly upstream: UndiciUpstream;
+  readonly upstream: Upstream;
   readonly url: string;
   readonly port: number;
   readonly records: RequestRecord[];
@@ -39,7 +44,7 @@ export interface Bench {
 }
 
 export interface BenchOptions
-  extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes" | "patience" | "refusal">>, UndiciUpstreamOptions {
+  extends Partial<Pick<DataPlaneDeps, "replayBytes" | "budgetBytes" | "patience" | "refusal">>, UpstreamOptions {
   readonly kind?: ScriptedKind;
   readonly keys?: readonly string[];
   readonly settings?: Partial<ProviderSettings>;
@@ -88,7 +93,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   const records: RequestRecord[] = [];
   const attempts: AttemptRecord[] = [];
   const faults: unknown[] = [];
-  const upstream = new UndiciUpstream(clock, options);
+  const upstream = new UpstreamUnderTest(clock, options);
   const plane = new DataPlane({
     ...options,
     catalog: {

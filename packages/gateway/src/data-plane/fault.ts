@@ -24,6 +24,8 @@ export interface FaultContext {
   readonly elapsedMs: number;
 }
 
+/** Of a connection that broke: the system's words for it, undici's and our own client's. */
+const resets = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "HTTP1_CLOSED"]);
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 /**
  * A provider that closes an idle connection just as we write to it does so within a round trip; what breaks later may
@@ -43,7 +45,7 @@ const idleRaceMs = 1_000;
 export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
   const code = codeOf(error);
   const broken = { kind: "broken", cause: error } as const;
-  if (code === "UND_ERR_HEADERS_TIMEOUT") {
+  if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "HTTP1_HEADERS_TIMEOUT") {
     return {
       ...broken,
       fault: "timeout",
@@ -51,16 +53,16 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
       message: "The provider sent no response headers in time.",
     };
   }
-  if (code === "UND_ERR_CONNECT_TIMEOUT") {
+  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "HTTP1_CONNECT_TIMEOUT") {
     return { ...broken, fault: "unreachable", repeatable: false, message: "No connection to the provider in time." };
   }
-  if (code.startsWith("HPE_") || isBadAnswer(error)) {
+  if (code.startsWith("HPE_") || code === "HTTP1_BAD_ANSWER" || isBadAnswer(error)) {
     return { ...broken, fault: "unreachable", repeatable: false, message: "The provider's answer is not valid HTTP." };
   }
   if (error instanceof ProxyError || error instanceof ForbiddenDestinationError) {
     return { ...broken, fault: "unreachable", repeatable: false, message: error.message };
   }
-  const isReset = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+  const isReset = resets.has(code);
   const isUnworked = !context.hasStarted || safeMethods.has(context.method);
   const isIdleRace = context.isReused && context.elapsedMs < idleRaceMs;
   const repeatable = isReset && !context.hasAnswered && (isUnworked || isIdleRace);
@@ -69,6 +71,8 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
 
 /** What undici says of an answer that it does not take, an unasked `100 Continue` among them: there was an answer. */
 function isBadAnswer(error: unknown): boolean {
+  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError)
+    return true;
   return error instanceof errors.SocketError && error.message === "bad response";
 }
 
@@ -90,6 +94,7 @@ function messageFor(code: string): string {
     ECONNRESET: "The connection to the provider was reset.",
     EPIPE: "The connection to the provider was closed.",
     UND_ERR_SOCKET: "The connection to the provider was closed before it answered.",
+    HTTP1_CLOSED: "The connection to the provider was closed before it answered.",
     EHOSTUNREACH: "There is no route to the provider.",
     ENETUNREACH: "There is no route to the provider.",
     ETIMEDOUT: "The connection to the provider timed out.",

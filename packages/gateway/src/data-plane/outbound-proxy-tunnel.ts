@@ -34,7 +34,8 @@ export function createTunnelConnector(proxy: OutboundProxy, timeoutMs: number): 
   };
 }
 
-function openTunnel(
+/** Has a proxy connect to `host:port`. @param done called once, whatever comes */
+export function openTunnel(
   proxy: OutboundProxy,
   authority: string,
   timeoutMs: number,

@@ -49,6 +49,7 @@ async function aProxy(): Promise<TestProxy> {
       outgoing.writeHead(answer.statusCode ?? 0, answer.rawHeaders);
       answer.pipe(outgoing);
     });
+    onward.on("error", () => outgoing.destroy());
     incoming.pipe(onward);
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {

@@ -9,12 +9,16 @@ import type { OutboundProxies, OutboundProxy } from "./outbound-proxy.ts";
 import { createTunnelConnector, ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
 import { UpgradedAnswer } from "./upgraded-answer.ts";
-import type { Upstream, UpstreamRequest, UpstreamResult } from "./upstream.ts";
+import { isProxysOwn, routeTo, type UpstreamRoute } from "./upstream-route.ts";
+import {
+  defaultKeepAliveMs,
+  longerIfTold,
+  type Upstream,
+  type UpstreamOptions,
+  type UpstreamRequest,
+  type UpstreamResult,
+} from "./upstream.ts";
 
-/** Below the 60 s and more that providers keep idle connections, so that we let go of them first. */
-const defaultKeepAliveMs = 30_000;
-/** Where a provider says that it keeps them longer: by so much, or the connections of one burst would be held for minutes. */
-const longerIfTold = 2;
 const maxHeaderBytes = 128 * 1024;
 
 /** The exchange whose request head undici is about to write; see `noteSocket`. */
@@ -37,17 +41,6 @@ function noteSocket(message: unknown): void {
   starting = undefined;
 }
 
-export interface UndiciUpstreamOptions {
-  /** Which stand on the way; default: none does. */
-  readonly proxies?: OutboundProxies;
-  /** Which hosts and addresses are not connected to; default: none. */
-  readonly isForbidden?: IsForbidden | undefined;
-  /** Finds the addresses of a name; default: as the system does. */
-  readonly lookup?: LookupFunction;
-  /** How long an idle connection is kept where the provider does not say, ms; default 30 s, and twice that if it says more. */
-  readonly keepAliveMs?: number;
-}
-
 /** The way to the providers over undici: a pool of kept-alive HTTP/1.1 connections for each origin, without a cap. */
 export class UndiciUpstream implements Upstream {
   readonly #pools = new Map<string, Pool>();
@@ -60,7 +53,7 @@ export class UndiciUpstream implements Upstream {
 
   constructor(
     clock: { readonly now: () => number; readonly monotonic: () => number },
-    { proxies, isForbidden, lookup, keepAliveMs = defaultKeepAliveMs }: UndiciUpstreamOptions = {},
+    { proxies, isForbidden, lookup, keepAliveMs = defaultKeepAliveMs }: UpstreamOptions = {},
   ) {
     this.#keepAliveMs = keepAliveMs;
     this.#now = clock.now;
@@ -112,19 +105,17 @@ export class UndiciUpstream implements Upstream {
     return faultOf(forbidden, { method, hasStarted: false, isReused: false, hasAnswered: false, elapsedMs: 0 });
   }
 
-  /** Directly; through a proxy's tunnel; or, on plain http, as a request to the proxy (RFC 9112 §3.2.2), as curl does. */
   #wayOf({ origin, path, headers, upgrade, timeouts: { connectMs } }: UpstreamRequest): Way {
-    const proxy = this.#proxies?.proxyFor(origin);
-    if (proxy === undefined) return { pool: this.#poolFor(origin, "direct", connectMs), path, headers };
-    const isForwardable = origin.startsWith("http:") && proxy.origin.startsWith("http:") && upgrade === undefined;
-    if (!isForwardable) {
+    const { way, proxy } = routeTo(origin, upgrade, this.#proxies);
+    if (way === "direct") return { pool: this.#poolFor(origin, way, connectMs), path, headers };
+    if (way === "tunnel") {
       const tunnel = (): buildConnector.connector => createTunnelConnector(proxy, connectMs);
-      return { pool: this.#poolFor(origin, "tunnel", connectMs, tunnel), path, headers };
+      return { pool: this.#poolFor(origin, way, connectMs, tunnel), path, headers };
     }
     const toProxy = [...headers, "host", new URL(origin).host];
     if (proxy.authorization !== undefined) toProxy.push("proxy-authorization", proxy.authorization.reveal());
     return {
-      pool: this.#poolFor(proxy.origin, "forward", connectMs),
+      pool: this.#poolFor(proxy.origin, way, connectMs),
       path: origin + path,
       headers: toProxy,
       forwarder: proxy,
@@ -133,7 +124,7 @@ export class UndiciUpstream implements Upstream {
 
   #poolFor(
     origin: string,
-    way: "direct" | "tunnel" | "forward",
+    way: UpstreamRoute["way"],
     connectMs: number,
     connector?: () => buildConnector.connector,
   ): Pool {
@@ -154,7 +145,7 @@ export class UndiciUpstream implements Upstream {
   }
 
   /** The proxy's own address was chosen by who runs the gateway, and is not a provider's. */
-  #connectOptions(way: "direct" | "tunnel" | "forward", timeout: number): buildConnector.BuildOptions {
+  #connectOptions(way: UpstreamRoute["way"], timeout: number): buildConnector.BuildOptions {
     return way === "direct" && this.#lookup !== undefined ? { timeout, lookup: this.#lookup } : { timeout };
   }
 }
@@ -295,17 +286,6 @@ function phraseOf(status: number, phrase = ""): string {
   if (/^[\t\x20-\x7e]*$/.test(phrase)) return phrase;
   if (phrase.includes(noPhraseInUtf8) || /[^\t\P{Cc}]|\x7f/u.test(phrase)) return STATUS_CODES[status] ?? "";
   return Buffer.from(phrase, "utf8").toString("latin1");
-}
-
-/** Whether a forwarding proxy answered itself: a key must not be judged by that (RFC 9110 §15.5.8, RFC 9209 §2.1.1). */
-function isProxysOwn(status: number, rawHeaders: readonly string[]): boolean {
-  if (status === 407) return true;
-  if (status < 400) return false;
-  return rawHeaders.some((name, index) => {
-    if (index % 2 !== 0) return false;
-    const lower = name.toLowerCase();
-    return lower === "x-squid-error" || (lower === "proxy-status" && /;\s*error=/.test(rawHeaders[index + 1] ?? ""));
-  });
 }
 
 function toStrings(raw: Dispatcher.DispatchController["rawHeaders"]): string[] {

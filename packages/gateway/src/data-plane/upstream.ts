@@ -1,5 +1,8 @@
+import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
+import type { IsForbidden } from "./destinations.ts";
 import type { BrokenDelivery } from "./fault.ts";
+import type { OutboundProxies } from "./outbound-proxy.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 
 /** One request as it goes out: everything decided, nothing to be looked up. */
@@ -45,3 +48,19 @@ export interface Upstream {
   /** Closes what is idle and lets the rest end. */
   close(): Promise<void>;
 }
+
+export interface UpstreamOptions {
+  /** Which stand on the way; default: none does. */
+  readonly proxies?: OutboundProxies;
+  /** Which hosts and addresses are not connected to; default: none. */
+  readonly isForbidden?: IsForbidden | undefined;
+  /** Finds the addresses of a name; default: as the system does. */
+  readonly lookup?: LookupFunction;
+  /** How long an idle connection is kept where the provider does not say, ms; default 30 s, and twice that if it says more. */
+  readonly keepAliveMs?: number;
+}
+
+/** Below the 60 s and more that providers keep idle connections, so that we let go of them first. */
+export const defaultKeepAliveMs = 30_000;
+/** Where a provider says that it keeps them longer: by so much, or the connections of one burst would be held for minutes. */
+export const longerIfTold = 2;

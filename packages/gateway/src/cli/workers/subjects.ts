@@ -47,6 +47,7 @@ export type WorkerOptions = Pick<
   | "allowHost"
   | "allowOrigin"
   | "allowPrivateMetadata"
+  | "upstreamClient"
   | "redisUrl"
   | "maxRequests"
   | "maxMemoryMb"

@@ -277,7 +277,8 @@ export class Workers {
     member.hasJoined = true;
     const { options, count, inner } = this.#deps;
     const number = ++this.#lastNumber;
-    const { host, allowHost, allowOrigin, allowPrivateMetadata, redisUrl, logLevel, logFormat } = options;
+    const { host, allowHost, allowOrigin, allowPrivateMetadata, upstreamClient, redisUrl, logLevel, logFormat } =
+      options;
     const share = (whole: number | undefined, parts: number): number | undefined =>
       whole === undefined ? undefined : Math.max(1, Math.floor(whole / parts));
     return {
@@ -287,6 +288,7 @@ export class Workers {
         allowHost,
         allowOrigin,
         allowPrivateMetadata,
+        upstreamClient,
         redisUrl,
         maxRequests: share(options.maxRequests, count),
         // This process has its share, too.
