@@ -323,10 +323,10 @@ describe("changes under load", () => {
   it("are answered when they have taken effect, and wait for nothing else", async () => {
     await using own = await runGateway({ flags: ["--workers", "2"] });
     await using pool = await poolOf(own, { weights: [1, 1] });
-    let isOver = false;
+    const over = new AbortController();
     // New conversations all the time: each is something to be written down.
     const load = inRows(6, 6, async (row) => {
-      for (let turn = 0; !isOver; turn++) {
+      for (let turn = 0; !over.signal.aborted; turn++) {
         const messages = [{ role: "user", content: `talk ${row} ${turn}` }];
         await (await pool.send({ body: { model: "gpt-test", messages } })).arrayBuffer();
       }
@@ -338,7 +338,7 @@ describe("changes under load", () => {
       took.push(performance.now() - began);
       await pause(100);
     }
-    isOver = true;
+    over.abort();
     await load;
 
     // Two seconds are what a worker that does not answer is waited for.
