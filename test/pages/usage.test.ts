@@ -32,6 +32,16 @@ async function choose(page: Page, field: string, option: string): Promise<void> 
   await page.getByRole("option", { name: option, exact: true }).click();
 }
 
+/** Chooses a provider, and waits until what is shown is of that one alone. */
+async function chooseProvider(page: Page, name: string): Promise<void> {
+  await choose(page, "Provider", name);
+  const ofOthers = async (): Promise<string[]> => {
+    const headers = await page.getByRole("rowheader").allInnerTexts();
+    return headers.filter((text) => /openai-\d+/.test(text) && /openai-\d+/.exec(text)?.[0] !== name);
+  };
+  await expect.poll(ofOthers, { timeout: 5_000 }).toEqual([]);
+}
+
 it("leads on while nothing was used", async () => {
   await using fresh = await runGateway();
   await using session = await openSignedIn(browser, fresh, "/usage");
@@ -47,7 +57,7 @@ it("sums up by key, label, provider and model, over each range, and follows by i
   await pool.turns(3);
   await using session = await openSignedIn(browser, gateway, "/usage");
   const { page } = session;
-  await choose(page, "Provider", pool.record.name);
+  await chooseProvider(page, pool.record.name);
   await row(page, "Total").waitFor();
   const before = await numbersOf(row(page, /^A/));
   expect(before).toMatch(/^2 0 0 [1-9]\d* 0 [1-9]\d*$/);
@@ -94,7 +104,7 @@ it("gives a file that spreadsheets take for text and numbers, and for no formula
   await pool.turns(2);
   await using session = await openSignedIn(browser, gateway, "/usage");
   const { page } = session;
-  await choose(page, "Provider", pool.record.name);
+  await chooseProvider(page, pool.record.name);
   await row(page, /HYPERLINK/).waitFor();
 
   const [download] = await Promise.all([
@@ -121,7 +131,7 @@ it("is sorted by whatever is asked for", async () => {
   await pool.turns(4);
   await using session = await openSignedIn(browser, gateway, "/usage");
   const { page } = session;
-  await choose(page, "Provider", pool.record.name);
+  await chooseProvider(page, pool.record.name);
   await row(page, /^B/).waitFor();
   const names = async (): Promise<string> =>
     (await page.getByRole("rowheader").allInnerTexts()).map((name) => name.slice(0, 1)).join("");
