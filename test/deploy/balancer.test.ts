@@ -212,7 +212,8 @@ describe("behind the balancer", () => {
 
     await gateway(1).kill("SIGKILL");
     const cut = await Promise.race(before);
-    // Its threads share connections that wait, and hear one after the other that these are gone.
+    // Without it a request that followed at once was lost, once; presumably over a connection of which the balancer had not
+    // heard yet that it was gone.
     await sleep(250);
     const after = await inRows(60, 6, outcome);
 

@@ -1,11 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { freePort } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { defaultSettings } from "../../packages/gateway/src/catalog/settings.ts";
@@ -187,15 +188,6 @@ describe("deploy/compose/valkey.conf", () => {
     }
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Sends lines once the port is open. @returns all that came within a moment */
 async function talk(port: number, lines: readonly string[]): Promise<string> {

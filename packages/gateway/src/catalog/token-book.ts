@@ -44,7 +44,7 @@ export class TokenBook {
    * Counts as a use of the token, unless it has expired.
    */
   find(text: string): TokenRecord | undefined {
-    const id = this.#byHash.get(hashOf(text));
+    const id = this.#byHash.get(tokenHash(text));
     const record = id === undefined ? undefined : this.#byId.get(id);
     if (!record) return undefined;
     const at = this.#core.now();
@@ -66,7 +66,7 @@ export class TokenBook {
       const at = core.now();
       const record: TokenRecord = {
         id: core.newId("tok"),
-        hash: hashOf(text),
+        hash: tokenHash(text),
         prefix: text.slice(0, shownPrefixLength),
         ...this.#termsOf({ ...unlimited, name }, wishes),
         createdAt: at,
@@ -209,10 +209,11 @@ function latest(one: number | null, other: number | null): number | null {
   return Math.max(one, other);
 }
 
-function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {
+export function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {
   return expiresAt !== null && now >= expiresAt;
 }
 
-function hashOf(text: string): string {
+/** As tokens are kept, and found by. */
+export function tokenHash(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

@@ -17,7 +17,13 @@ export interface Limits {
   enter(token: TokenRecord | undefined): Entry | OwnError | Promise<Entry | OwnError>;
 }
 
-const free: Entry = { leave: () => {} };
+/** The place of a request that nobody counts. */
+export const free: Entry = { leave: () => {} };
+
+/** Whether anything about the token's requests is to be counted. */
+export function isLimited(token: TokenRecord | undefined): token is TokenRecord {
+  return token !== undefined && (token.maxRequestsPerMinute !== null || token.maxConcurrent !== null);
+}
 
 /**
  * Holds clients to the limits of their tokens: requests in any 60 seconds, and requests at a time.
@@ -41,7 +47,7 @@ export class TokenLimits implements Limits {
 
   /** Lets a request of a token in, or says why not and how long to wait. */
   enter(token: TokenRecord | undefined): Entry | OwnError {
-    if (token === undefined || (token.maxRequestsPerMinute === null && token.maxConcurrent === null)) return free;
+    if (!isLimited(token)) return free;
     const now = this.#monotonic();
     const use = this.#useOf(token.id, now);
     const { name, maxRequestsPerMinute: perMinute, maxConcurrent: atOnce } = token;

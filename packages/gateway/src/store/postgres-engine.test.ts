@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { healthy } from "@keywheel/pool";
+import { freePort } from "../../../testkit/src/free-port.ts";
 import { createTestDatabase, postgresPassword, queryPostgres, startPostgres } from "../../../testkit/src/postgres.ts";
 import { aKeyRecord, aProviderRecord, fillStore } from "../../../testkit/src/store-suite.ts";
 import { testCertificate, testCertificateKey } from "../data-plane/certificate.test-bench.ts";
@@ -35,15 +35,6 @@ async function open(options: Partial<OpenStoreOptions> = {}): Promise<OpenedStor
   const store = await openStore({ dataDir, databaseUrl, masterKey, ...options });
   opened.push(store);
   return store;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 describe("two gateways on one PostgreSQL", () => {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isKeywheelError } from "@keywheel/pool";
+import { systemClock } from "../clock.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { List, Provider, Status } from "../commands/wire.ts";
@@ -144,8 +145,7 @@ async function examineState(client: ApiClient, examination: Examination): Promis
   const { data: providers } = await client.call<List<Provider>>("GET", "/providers");
   tell(await checkReferences(client, providers));
   if (providers.length === 0) return;
-  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-  const upstream = openUpstream({ ...options, clock, environment });
+  const upstream = openUpstream({ ...options, clock: systemClock, environment });
   try {
     const enabled = providers.filter((provider) => provider.enabled);
     const findings = await Promise.all(enabled.map((provider) => checkProvider(provider, upstream)));

@@ -17,6 +17,7 @@ import type { Redactor } from "../../telemetry/redactor.ts";
 import { type Environment, type Setting, variableOf } from "../settings.ts";
 import { startSettings } from "../start-options.ts";
 import type { ActivityRoom } from "./activity-room.ts";
+import { systemClock } from "../clock.ts";
 import { followChanges } from "./follow-changes.ts";
 import type { LoadRoom } from "./load-room.ts";
 import { SessionWriter } from "./session-writer.ts";
@@ -80,8 +81,6 @@ export interface Core {
   /** Writes down what is left, gives up the data directory. May be called twice. */
   readonly close: () => Promise<void>;
 }
-
-const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
 /**
  * Takes a data directory and takes up what lies in it.

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { type Pool, Secret } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../../catalog/catalog.ts";
+import { hasExpired, tokenHash } from "../../catalog/token-book.ts";
 import type { CatalogUpdate, ProviderSnapshot } from "./subjects.ts";
 
 export interface MirrorDeps {
@@ -35,10 +35,10 @@ export class CatalogMirror implements CatalogView {
 
   /** By its hash, so that how long it takes tells nothing about those there are. */
   findToken(text: string): TokenRecord | undefined {
-    const token = this.#tokens.get(createHash("sha256").update(text).digest("hex"));
+    const token = this.#tokens.get(tokenHash(text));
     if (token === undefined) return undefined;
     const at = this.#deps.now();
-    if (token.expiresAt === null || at < token.expiresAt) this.#uses.set(token.id, at);
+    if (!hasExpired(token, at)) this.#uses.set(token.id, at);
     return token;
   }
 

@@ -1,6 +1,6 @@
 import type { TokenRecord } from "../../catalog/catalog.ts";
 import type { OwnError } from "../../data-plane/own-answers.ts";
-import type { Entry, Limits } from "../../data-plane/token-limits.ts";
+import { type Entry, free, isLimited, type Limits } from "../../data-plane/token-limits.ts";
 import { within } from "../../state/within.ts";
 import type { Channel } from "./channel.ts";
 import type { PrimarySubjects, WorkerSubjects } from "./subjects.ts";
@@ -19,13 +19,11 @@ export class RemoteLimits implements Limits {
   }
 
   enter(token: TokenRecord | undefined): Entry | Promise<Entry | OwnError> {
-    if (token === undefined || (token.maxRequestsPerMinute === null && token.maxConcurrent === null))
-      return { leave: () => {} };
-    return this.#ask(token);
+    return isLimited(token) ? this.#ask(token) : free;
   }
 
   async #ask(token: TokenRecord): Promise<Entry | OwnError> {
-    if (this.#isHung) return { leave: () => {} };
+    if (this.#isHung) return free;
     const asking = this.#channel.ask("enter", token);
     try {
       const answer = await within(asking, patienceMs);

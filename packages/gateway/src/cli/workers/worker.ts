@@ -15,6 +15,7 @@ import { within } from "../../state/within.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
 import { Redactor } from "../../telemetry/redactor.ts";
 import { CommandError } from "../exit.ts";
+import { systemClock as clock } from "../clock.ts";
 import { dieLoudly } from "../die-loudly.ts";
 import { openLog } from "../open-log.ts";
 import { openLoad } from "../serve/load-room.ts";
@@ -34,7 +35,6 @@ import type { Assignment, CatalogUpdate, PrimarySubjects, WorkerSubjects } from 
 
 type ToPrimary = Channel<WorkerSubjects, PrimarySubjects>;
 
-const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 const loadEveryMs = 500;
 const sessionsEveryMs = 500;
 const sweepEveryMs = 60_000;
@@ -122,7 +122,7 @@ class Worker {
     const tell = (event: PoolEvent): void => relay.event(event);
     const mirror: CatalogMirror = new CatalogMirror({
       createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
-      now: clock.now,
+      now: () => clock.now(),
       learnSecrets: (values) => redactor.learn(values),
     });
     await mirror.apply(catalog);
