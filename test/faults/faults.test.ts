@@ -13,8 +13,7 @@ import { isolated, mortal, type Stack, startStack } from "./stack.ts";
 import { type Letter, letters, Weather, weights } from "./weather.ts";
 
 // Three gateways on one PostgreSQL and one Redis under an even load, while something of that breaks. Short, unless told more:
-// `npm run faults -- --seconds 60 --rate 300`. A PostgreSQL that comes back empty is none of the faults: it is what keys are
-// configured in, and an older state of it is a matter of backups.
+// `npm run faults -- --seconds 60 --rate 300`.
 
 const seconds = Number(process.env["KEYWHEEL_FAULTS_SECONDS"] ?? 10);
 /** Requests a second, over all gateways. */
@@ -83,6 +82,11 @@ const faults: readonly Fault[] = [
     "paused",
     async ({ stack }) => stack.postgres.freeze(true),
     async ({ stack }) => stack.postgres.freeze(false),
+  ),
+  ofPostgres(
+    "killed, started empty, and put back",
+    ({ stack }) => stack.postgres.startEmpty([stack.databaseName]),
+    ({ stack }) => stack.postgres.startRestored(),
   ),
   cutOff("database", "silent"),
   cutOff("database", "unreachable"),

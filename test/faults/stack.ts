@@ -9,6 +9,7 @@ import {
   type RunningRedis,
 } from "@keywheel/testkit";
 import {
+  databaseNameOf,
   openPostgres,
   overNetwork,
   type PostgresServer,
@@ -25,6 +26,8 @@ export interface Stack extends AsyncDisposable {
   readonly gateways: readonly RunningGateway[];
   readonly redis: RunningRedis;
   readonly postgres: PostgresServer;
+  /** The name of their database. */
+  readonly databaseName: string;
   readonly wayToRedis: CutOff;
   readonly wayToPostgres: CutOff;
   /** How one of them is cut off, for people. */
@@ -84,6 +87,7 @@ async function startParts(
     gateways: [first, second, third],
     redis,
     postgres,
+    databaseName: databaseNameOf(address),
     wayToRedis,
     wayToPostgres,
     isolation: isolation.way,

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -32,6 +33,10 @@ export interface PostgresServer extends AsyncDisposable {
   /** As if the machine had lost its power, or an administrator had stopped it. */
   kill(signal?: "SIGKILL" | "SIGINT"): Promise<void>;
   start(): Promise<void>;
+  /** As if its disk had been lost: kills it and starts it on a new one, with nothing but empty databases of these names. */
+  startEmpty(names: readonly string[]): Promise<void>;
+  /** Puts the disk back that was lost. */
+  startRestored(): Promise<void>;
   /** Takes every byte and answers none, as behind a network that swallows everything; or goes on. */
   freeze(isFrozen: boolean): void;
 }
@@ -92,6 +97,11 @@ export interface PostgresOptions {
 
 export const postgresPassword = "invented-for-tests";
 
+/** The name of the database that an address leads to. */
+export function databaseNameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
 /** The address by which a server with a network is reached over it, instead of the one of a socket. */
 export function overNetwork(url: string, host: string, port: number): string {
   return `postgres://${superuser}:${postgresPassword}@${host}:${port}${new URL(url).pathname}`;
@@ -110,16 +120,29 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       .split(/\s+/);
     for (const one of [pid, ...children.map(Number)]) signal(one, isFrozen ? "SIGSTOP" : "SIGCONT");
   };
+  const kill = async (signal: "SIGKILL" | "SIGINT" = "SIGKILL"): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, "exit");
+    server.kill(signal);
+    await ended;
+  };
+  const start = async (): Promise<void> => void (server = await startIn(folder, options));
+  const [data, lost] = [join(folder, "data"), join(folder, "data-lost")];
   return {
     createDatabase: () => createDatabaseIn(folder),
-    kill: async (signal = "SIGKILL") => {
-      if (server.exitCode !== null || server.signalCode !== null) return;
-      const ended = once(server, "exit");
-      server.kill(signal);
-      await ended;
+    kill,
+    start,
+    startEmpty: async (names) => {
+      await kill();
+      renameSync(data, lost);
+      await start();
+      for (const name of names) await queryPostgres(urlOf(folder, "postgres"), `create database ${name}`);
     },
-    start: async () => {
-      server = await startIn(folder, options);
+    startRestored: async () => {
+      await kill();
+      rmSync(data, { recursive: true });
+      renameSync(lost, data);
+      await start();
     },
     freeze,
     [Symbol.asyncDispose]: () => {
@@ -176,7 +199,7 @@ async function startIn(folder: string, { network, isDurable = false }: PostgresO
   if (!existsSync(data)) {
     chmodSync(folder, 0o755);
     mkdirSync(data, { mode: 0o700 });
-    mkdirSync(join(folder, "socket"));
+    mkdirSync(join(folder, "socket"), { recursive: true });
     for (const path of [data, join(folder, "socket")]) if (user !== undefined) chownSync(path, user.uid, user.gid);
     // Sorted as people do, not by bytes: what relies on the order of the database shows.
     const locale = ["--locale-provider=icu", "--icu-locale=en-US", "--locale=C", "--encoding=UTF8"];

@@ -115,10 +115,12 @@ export class Activity {
       const requests = this.#log.peek(requestsAtOnce);
       const usage = this.#usage.takeSums(sumsAtOnce);
       const totals = this.#usage.takeTotals(sumsAtOnce);
-      if (requests.length + usage.length + totals.length === 0) return true;
-      try {
-        await this.#deps.store.saveActivity({ requests, usage, totals });
+      if (requests.length + usage.length + totals.length === 0) {
         this.#tell(undefined);
+        return true;
+      }
+      try {
+        await this.#deps.store.saveActivity({ requests, usage, totals, isLate: this.#isInTrouble });
       } catch (error) {
         this.#tell(error);
         if (this.#isWorthKeeping(error)) {

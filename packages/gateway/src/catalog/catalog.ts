@@ -70,7 +70,7 @@ export class Catalog implements CatalogView {
     const catalog = new Catalog(deps);
     // What changes in the environment meanwhile waits for its turn.
     deps.environment.onChange(() => void catalog.#environmentChanged());
-    await catalog.#core.alone(() => catalog.#restore());
+    await catalog.#core.inTurn(() => catalog.#restore());
     return catalog;
   }
 
@@ -144,7 +144,7 @@ export class Catalog implements CatalogView {
 
   /** Takes up what other gateways on the same database have changed. @throws KeywheelError store_unavailable */
   catchUp(): Promise<void> {
-    return this.#core.alone(() => this.#catchUp());
+    return this.#core.inTurn(() => this.#catchUp());
   }
 
   /** Takes up what keys did before the process was started. Before the first request. */
@@ -235,8 +235,6 @@ export class Catalog implements CatalogView {
   async #environmentChanged(): Promise<void> {
     try {
       await this.#core.alone(async () => {
-        // Which values are new is told once: the change must not be planned on what is no longer so.
-        if (await this.#core.deps.store.feed?.hasNews()) await this.#catchUp();
         for (const entry of this.#core.entries()) await this.#lookAgain(entry);
       });
     } catch (error) {

@@ -141,12 +141,21 @@ export class CatalogCore {
     else this.#owners.delete(keyId);
   }
 
+  /** Lets what is no change of the configuration run alone. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(work);
+  }
+
   /**
-   * Lets a change run alone. One that was planned while another gateway changed the configuration is planned anew, on what
-   * that one has left: until its first write it must not have changed anything.
+   * Lets a change run alone, planned on what is stored as it begins: also one that turns out to change nothing has to be
+   * true then. One that was planned while another gateway changed the configuration is planned anew, on what that one has
+   * left: until its first write it must not have changed anything.
+   *
+   * @throws KeywheelError store_unavailable, and whatever `work` throws
    */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#mutex.run(async () => {
+      if (await this.deps.store.feed?.hasNews()) await this.catchUp();
       for (let triesLeft = mostTries; ;) {
         try {
           return await work();

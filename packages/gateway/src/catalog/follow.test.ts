@@ -118,6 +118,22 @@ it("plans a change anew on what another gateway has left", async () => {
   await expect(other.catalog.providers.change("a", { name: "x" })).rejects.toMatchObject({ code: "unknown_provider" });
 });
 
+it("does what is asked also where this gateway, which has not heard yet, takes it for done", async () => {
+  const [one, other] = [await aCatalog(), await aCatalog()];
+  await one.catalog.providers.add({ ...openai, slug: "a" });
+  const { record } = await one.catalog.keys.add("a", { api_key: "sk-invented-1-0123456789", enabled: false });
+  await other.catalog.catchUp();
+
+  await one.catalog.keys.change(record.id, { enabled: true });
+  const changed = await other.catalog.keys.change(record.id, { enabled: false });
+  const added = await one.catalog.keys.add("a", { api_key: "sk-invented-2-0123456789" });
+  await other.catalog.keys.reset(added.record.id);
+  await one.catalog.catchUp();
+
+  expect(changed.status).toBe("disabled");
+  expect((await one.catalog.keys.get(record.id)).status).toBe("disabled");
+});
+
 it("is loaded again after it could not be taken up", async () => {
   let fails = false;
   const one = await aCatalog();

@@ -5,6 +5,7 @@ import { chunksOf } from "./chunks.ts";
 import { ConfigurationVersion } from "./configuration-version.ts";
 import type { DatabaseEngine } from "./engine.ts";
 import * as keys from "./key-rows.ts";
+import { setMeta, setMetaOnce } from "./meta-rows.ts";
 import { migrate } from "./migrations.ts";
 import * as outcomes from "./outcome-rows.ts";
 import * as pins from "./pin-rows.ts";
@@ -89,12 +90,13 @@ export class KyselyStore implements port.OpenedStore {
     this.#reader = new Kysely({ dialect: engine.reader });
     const { shared } = engine;
     if (shared !== undefined) {
-      const version = new ConfigurationVersion(shared);
+      const version = new ConfigurationVersion(shared, engine.name);
       this.#version = version;
       this.feed = {
         isOutdated: (error) => version.isOutdated(error),
         // A write, so that a database that is away is noticed where nothing else is written.
         hasNews: () => this.#write((trx) => version.hasMoved(trx)),
+        loads: () => version.loads,
         distrust: () => version.forget(),
         listen: (onNews) => shared.listen(onNews),
       };
@@ -302,7 +304,7 @@ export class KyselyStore implements port.OpenedStore {
 
   saveActivity(batch: port.ActivityBatch): Promise<void> {
     return this.#write(async (trx) => {
-      await this.#engine.shared?.relax(trx);
+      if (!batch.isLate) await this.#engine.shared?.relax(trx);
       await requests.saveRequests(trx, batch.requests);
       await usage.addUsage(trx, batch.usage);
       await usage.addKeyTotals(trx, batch.totals);
@@ -366,12 +368,7 @@ export class KyselyStore implements port.OpenedStore {
   }
 
   setMetaOnce(name: string, value: string): Promise<string> {
-    return this.#write(async (trx) => {
-      const query = trx.insertInto("meta").values({ name, value });
-      await query.onConflict((conflict) => conflict.column("name").doNothing()).execute();
-      const row = await trx.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirstOrThrow();
-      return row.value;
-    });
+    return this.#write((trx) => setMetaOnce(trx, name, value));
   }
 
   async claim(task: string, everyMs: number): Promise<boolean> {
@@ -488,6 +485,7 @@ export class KyselyStore implements port.OpenedStore {
   /** After a failure, a transaction that happens to change nothing does not prove that the database can be written. */
   async #prove<T>(trx: Transaction<Database>, work: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     const result = await work(trx);
+    await this.#version?.verify(trx);
     if (this.#trouble !== undefined) await setMeta(trx, "last_recovered_at", String(this.#now()));
     return result;
   }
@@ -583,16 +581,4 @@ async function takeLane(trx: Transaction<Database>): Promise<number> {
   const lane = Number(row?.value ?? 0) + 1;
   await setMeta(trx, "lanes", String(lane));
   return lane;
-}
-
-async function setMeta(trx: Transaction<Database>, name: string, value: string | undefined): Promise<void> {
-  if (value === undefined) {
-    await trx.deleteFrom("meta").where("name", "=", name).execute();
-    return;
-  }
-  await trx
-    .insertInto("meta")
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
-    .execute();
 }

@@ -156,7 +156,7 @@ async function* pagesOf(db: Kysely<Database>, table: Table): AsyncIterable<reado
 }
 
 /** What a database says of itself, not of what it holds. */
-const ownNames: ReadonlySet<string> = new Set(["scrub_due", "last_opened_at", "last_recovered_at"]);
+const ownNames: ReadonlySet<string> = new Set(["scrub_due", "last_opened_at", "last_recovered_at", "database_id"]);
 
 async function digestOf(db: Kysely<Database>, table: Table): Promise<Digest> {
   const digest = new Digest();

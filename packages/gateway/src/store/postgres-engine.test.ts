@@ -53,6 +53,40 @@ describe("two gateways on one PostgreSQL", () => {
     expect((await one.load()).providers.map(({ id }) => id)).toEqual(["prv_1", "prv_2"]);
   });
 
+  it("write nothing into a database that has taken the place of the one that they loaded, until that is back", async () => {
+    const one = await open();
+    await fillStore(one);
+    await one.load();
+    await queryPostgres(databaseUrl, "alter schema public rename to lost; create schema public");
+
+    const error: unknown = await one.feed?.hasNews().catch((reason: unknown) => reason);
+    const another = await open();
+    await another.insertProvider(aProviderRecord({ id: "prv_9", slug: "nine" }));
+    const writes = [
+      () => one.feed?.hasNews(),
+      () => one.load(),
+      () => one.setMeta("x", "y"),
+      () => one.saveActivity({ requests: [], usage: [], totals: [] }),
+      () => one.insertProvider(aProviderRecord({ id: "prv_2", slug: "two" })),
+    ];
+    const failures: unknown[] = [];
+    for (const write of writes) failures.push(await write()?.catch((reason: unknown) => reason));
+    const trouble = one.trouble;
+    await another.close();
+    await queryPostgres(databaseUrl, "drop schema public cascade; alter schema lost rename to public");
+
+    expect(error).toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("lost tables") as string,
+    });
+    const told = expect.stringContaining("emptied or replaced") as string;
+    expect(failures).toEqual(writes.map(() => expect.objectContaining({ code: "store_unavailable", message: told })));
+    expect(trouble).toMatchObject({ message: told, hint: expect.stringContaining("backup") as string });
+    expect(await one.feed?.hasNews()).toBe(false);
+    expect(one.trouble).toBeUndefined();
+    expect((await one.load()).providers.map(({ id }) => id)).toEqual(["prv_1"]);
+  });
+
   it("take a refusal down whatever the other has changed, and then hear of it", async () => {
     const [one, other] = [await open(), await open()];
     await fillStore(one);

@@ -29,7 +29,10 @@ export function explainPostgres(error: unknown, name: string): EngineFault {
         "The user must own the database's tables: GRANT CREATE ON SCHEMA public, or give it a database of its own.",
       );
     case "42P01": // undefined_table
-      return unavailable(`${name} has lost tables: ${error.message}`, "Put them back from a backup, and restart.");
+      return unavailable(
+        `${name} has lost tables: ${error.message}`,
+        "Put them back from a backup. What this gateway still serves can be kept: keywheel export.",
+      );
     case "53100": // disk_full
       return unavailable(`The disk of ${name} is full`, "Free some space.");
     case "53300": // too_many_connections

@@ -238,6 +238,8 @@ export interface ActivityBatch {
   readonly requests: readonly StoredRequest[];
   readonly usage: readonly UsageSum[];
   readonly totals: readonly KeyTotals[];
+  /** Whether it has waited for the database already: of what is not late, a server that breaks down may lose a second's worth. */
+  readonly isLate?: boolean;
 }
 
 /**
@@ -252,6 +254,8 @@ export interface ChangeFeed {
   isOutdated(error: unknown): boolean;
   /** Whether there are changes of others that were not loaded here. @throws KeywheelError store_unavailable */
   hasNews(): Promise<boolean>;
+  /** How often it was loaded: who keeps something beside the catalog looks again when this has grown. */
+  loads(): number;
   /** Takes back that what was loaded is in memory: there are news until it is loaded again, and no change is planned on it. */
   distrust(): void;
   /** Calls back when others announce changes, perhaps once too often, and perhaps not at all: ask from time to time. */

@@ -9,13 +9,17 @@ afterEach(async () => {
 /** A follower of a database in which `news` says whether others have changed something. */
 function following({ news, everyMs }: { news: () => Promise<boolean>; everyMs: number }) {
   let announce = (): void => {};
-  const catchUp = vi.fn<() => Promise<void>>(async () => {});
+  let loads = 0;
+  const load = (): void => void (loads += 1);
+  const catchUp = vi.fn<() => Promise<void>>(async () => load());
+  const lookAtToken = vi.fn<() => Promise<void>>(async () => {});
   const told: string[] = [];
   const tell = (_fields: object, message: string): void => void told.push(message);
   const follower = followChanges({
     feed: {
       isOutdated: () => false,
       hasNews: news,
+      loads: () => loads,
       distrust: () => {},
       listen: (onNews) => {
         announce = onNews;
@@ -23,12 +27,12 @@ function following({ news, everyMs }: { news: () => Promise<boolean>; everyMs: n
       },
     },
     catalog: { catchUp },
-    auth: { catchUp: async () => {} },
+    auth: { catchUp: lookAtToken },
     log: { warn: tell, info: tell },
     everyMs,
   });
   closing.push(() => follower.close());
-  return { announce: () => announce(), catchUp, told, close: () => follower.close() };
+  return { announce: () => announce(), catchUp, load, lookAtToken, told, close: () => follower.close() };
 }
 
 it("finds changes that nobody announced, by asking", async () => {
@@ -57,6 +61,17 @@ it("looks once more for what is announced while it looks", async () => {
   looks[1]?.();
 
   await vi.waitFor(() => expect(catchUp).toHaveBeenCalledTimes(2));
+});
+
+it("looks at the admin token too when a change of this gateway's own has loaded what others changed", async () => {
+  const { load, lookAtToken } = following({ news: async () => false, everyMs: 5 });
+  await vi.waitFor(() => expect(lookAtToken).toHaveBeenCalledTimes(1));
+
+  load();
+
+  await vi.waitFor(() => expect(lookAtToken).toHaveBeenCalledTimes(2));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(lookAtToken).toHaveBeenCalledTimes(2);
 });
 
 it("says once that it cannot look, and once that it can again", async () => {

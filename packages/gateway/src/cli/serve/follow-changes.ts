@@ -36,6 +36,8 @@ class Follower {
   #isAskedAgain = false;
   #isClosed = false;
   #isInTrouble = false;
+  /** Changes load the configuration too; the admin token is not part of that. */
+  #loadsFollowed = -1;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -65,10 +67,10 @@ class Follower {
   async #takeUp(): Promise<void> {
     const { feed, catalog, auth, log } = this.#options;
     try {
-      if (await feed.hasNews()) {
-        await catalog.catchUp();
-        await auth.catchUp();
-      }
+      if (await feed.hasNews()) await catalog.catchUp();
+      const loads = feed.loads();
+      if (loads !== this.#loadsFollowed) await auth.catchUp();
+      this.#loadsFollowed = loads;
       if (this.#isInTrouble) log.info({}, "Changes of other gateways are seen again");
       this.#isInTrouble = false;
     } catch (error) {
