@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { KeywheelError, Secret } from "@keywheel/pool";
 import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { TokenRecord, TokenTerms } from "../store/store.ts";
@@ -215,5 +215,5 @@ export function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {
 
 /** As tokens are kept, and found by. */
 export function tokenHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text, "hex");
 }

@@ -51,8 +51,13 @@ export const controlSegments: ReadonlySet<string> = new Set([
 export function isControlPath(url: string): boolean {
   // `http://elsewhere/api` and `*` are targets of proxies and servers, not paths.
   if (!url.startsWith("/")) return false;
-  return controlSegments.has(/^\/([^/?#]*)/.exec(url)?.[1] ?? "");
+  let end = 1;
+  while (end < url.length && end <= longestControlSegment + 1 && !segmentEnds.has(url.charCodeAt(end))) end++;
+  return controlSegments.has(url.slice(1, end));
 }
+
+const longestControlSegment = Math.max(...Array.from(controlSegments, (segment) => segment.length));
+const segmentEnds: ReadonlySet<number> = new Set(Array.from("/?#", (character) => character.charCodeAt(0)));
 
 /**
  * Whether a request may come in at all, before anything looks at what it wants.
@@ -64,7 +69,7 @@ export function isControlPath(url: string): boolean {
  */
 export function judgeVisitor(visitor: Visitor, policy: DoorPolicy): DoorVerdict {
   const host = headerOf(visitor, "host");
-  if (host === undefined || !isOwnHost(host, visitor.localAddress, policy)) {
+  if (host === undefined || !isKnownAsOwn(host, visitor.localAddress, policy)) {
     const message = host === undefined ? "The request names no host" : `This gateway is not known as ${shown(host)}`;
     return { kind: "refuse", code: "misdirected", message, hint: errorTable.misdirected.hint };
   }
@@ -152,6 +157,22 @@ export function isLoopback(host: string): boolean {
   if (name === "localhost" || name.endsWith(".localhost")) return true;
   const family = isIP(name);
   return family !== 0 && loopback.check(name, family === 4 ? "ipv4" : "ipv6");
+}
+
+/** What was said of the last hosts, by what it was said of: nearly all requests name the same one or two. */
+const ownHosts = new WeakMap<DoorPolicy, Map<string, boolean>>();
+const mostOwnHosts = 100;
+
+function isKnownAsOwn(host: string, localAddress: string | undefined, policy: DoorPolicy): boolean {
+  let known = ownHosts.get(policy);
+  if (known === undefined) ownHosts.set(policy, (known = new Map()));
+  const place = `${localAddress} ${host}`;
+  const before = known.get(place);
+  if (before !== undefined) return before;
+  if (known.size >= mostOwnHosts) known.clear();
+  const isOwn = isOwnHost(host, localAddress, policy);
+  known.set(place, isOwn);
+  return isOwn;
 }
 
 function isOwnHost(host: string, localAddress: string | undefined, { boundHost, allowHosts }: DoorPolicy): boolean {

@@ -69,13 +69,20 @@ const notForClientsPrefixes = ["access-control-", "x-keywheel-"];
  */
 export function requestHeaders(raw: readonly string[]): string[] {
   const kept = filterHeaders(raw, notForProviders, notForProvidersPrefixes);
-  const isOfOurPages = raw.some((name, index) => index % 2 === 0 && name.toLowerCase() === ownPageHeader);
-  return isOfOurPages ? filterHeaders(kept, ofOurPages, ofOurPagesPrefixes) : kept;
+  return isOfOurPages(raw) ? filterHeaders(kept, ofOurPages, ofOurPagesPrefixes) : kept;
 }
 
 /** The provider's headers that go on to the client. */
 export function responseHeaders(raw: readonly string[]): string[] {
   return filterHeaders(raw, notForClients, notForClientsPrefixes);
+}
+
+function isOfOurPages(raw: readonly string[]): boolean {
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] ?? "";
+    if (name.length === ownPageHeader.length && name.toLowerCase() === ownPageHeader) return true;
+  }
+  return false;
 }
 
 /** A request header's value by lower-case name; repeated lines joined with ", ". */
@@ -92,15 +99,33 @@ export function headerReader(raw: readonly string[]): (name: string) => string |
 
 function filterHeaders(raw: readonly string[], dropped: ReadonlySet<string>, prefixes: readonly string[]): string[] {
   const kept: string[] = [];
-  const named = namedByConnection(raw);
+  let hasNames = false;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? "";
     const lower = name.toLowerCase();
-    if (dropped.has(lower) || named?.has(lower) === true || prefixes.some((prefix) => lower.startsWith(prefix)))
+    if (dropped.has(lower)) {
+      hasNames ||= lower === "connection" && namesHeaders(raw[index + 1] ?? "");
       continue;
-    kept.push(name, raw[index + 1] ?? "");
+    }
+    if (!beginsWithOne(lower, prefixes)) kept.push(name, raw[index + 1] ?? "");
   }
-  return kept;
+  return hasNames ? withoutNamed(kept, namedByConnection(raw)) : kept;
+}
+
+function beginsWithOne(name: string, prefixes: readonly string[]): boolean {
+  for (let index = 0; index < prefixes.length; index++) {
+    if (name.startsWith(prefixes[index] ?? name)) return true;
+  }
+  return false;
+}
+
+/** Nearly every `connection` says one of these, which are no headers of the request's own. */
+function namesHeaders(connection: string): boolean {
+  return connection !== "keep-alive" && connection !== "close" && connection !== "";
+}
+
+function withoutNamed(raw: readonly string[], named: ReadonlySet<string> | undefined): string[] {
+  return raw.filter((_, index) => named?.has((raw[index - (index % 2)] ?? "").toLowerCase()) !== true);
 }
 
 function namedByConnection(raw: readonly string[]): ReadonlySet<string> | undefined {

@@ -1,6 +1,7 @@
 import type { PoolEvent, Usage } from "@keywheel/pool";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { MetricsOptions, ServedRequest } from "./metrics.ts";
+import { type ProviderTally, Tally } from "./tally.ts";
 
 /** From a cached answer to the longest thought of a model, seconds. */
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -58,6 +59,11 @@ export class Instruments {
     "1 while state is shared as it should be, 0 while Redis is away and this gateway decides alone.",
   );
 
+  readonly #tally = new Tally(
+    (providerId) => this.#slug(providerId),
+    (tally) => this.#count(tally),
+  );
+
   constructor(options: MetricsOptions) {
     this.#options = options;
     this.#gauge("info", "Always 1; the version is a label.", ["version"]).set({ version: options.version }, 1);
@@ -65,28 +71,25 @@ export class Instruments {
   }
 
   event(event: PoolEvent): void {
-    const provider = this.#slug(event.poolId);
     if (event.type === "attempt-ended") {
-      this.#attempts.inc({ provider, key: event.attempt.keyId, outcome: event.attempt.outcome });
-    } else if (event.type === "key-cooled") this.#cooldowns.inc({ provider, key: event.keyId, reason: event.reason });
+      this.#tally.attempt(event.poolId, event.attempt);
+      return;
+    }
+    const provider = this.#slug(event.poolId);
+    if (event.type === "key-cooled") this.#cooldowns.inc({ provider, key: event.keyId, reason: event.reason });
     else if (event.type === "key-disabled") this.#disablings.inc({ provider, key: event.keyId });
     else if (event.type === "pool-exhausted") this.#exhausted.inc({ provider });
     else if (event.type === "binding-moved") this.#moved.inc({ provider });
   }
 
   request(record: ServedRequest): void {
-    const provider = this.#slug(record.providerId);
-    this.#requests.inc({ provider, status: record.status, error: record.error ?? "", ending: record.ending });
-    this.#requestBytes.inc({ provider }, record.requestBytes);
-    this.#responseBytes.inc({ provider }, record.responseBytes ?? 0);
-    if (record.usage !== undefined) this.#count(provider, record.usage);
-    this.#duration.observe({ provider }, record.durationMs / 1000);
-    if (record.firstByteMs !== undefined) this.#firstByte.observe({ provider }, record.firstByteMs / 1000);
+    this.#tally.request(record);
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     const { keys, requestsRunning, requestsLimit, refusedShare, workers, eventSubscribers, storeOk, sharedStateOk } =
       await this.#options.read();
+    this.#tally.handOver();
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
     for (const { provider, status, count } of keys) this.#keys.set({ provider, status }, count);
@@ -100,7 +103,23 @@ export class Instruments {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
-  #count(provider: string, usage: Usage): void {
+  /** Counts what was tallied up since the last time. */
+  #count(tally: ProviderTally): void {
+    const { provider } = tally;
+    for (const { status, error, ending, count } of tally.requests.values())
+      this.#requests.inc({ provider, status, error, ending }, count);
+    for (const { key, outcome, count } of tally.attempts.values())
+      this.#attempts.inc({ provider, key, outcome }, count);
+    if (tally.requests.size > 0) {
+      this.#requestBytes.inc({ provider }, tally.requestBytes);
+      this.#responseBytes.inc({ provider }, tally.responseBytes);
+    }
+    if (tally.usage !== undefined) this.#countTokens(provider, tally.usage);
+    for (const seconds of tally.durations) this.#duration.observe({ provider }, seconds);
+    for (const seconds of tally.firstBytes) this.#firstByte.observe({ provider }, seconds);
+  }
+
+  #countTokens(provider: string, usage: Usage): void {
     this.#tokens.inc({ provider, kind: "input" }, usage.inputTokens);
     this.#tokens.inc({ provider, kind: "cache_read" }, usage.cacheReadTokens);
     this.#tokens.inc({ provider, kind: "cache_write" }, usage.cacheWriteTokens);

@@ -37,6 +37,12 @@ export interface OpenLog {
   readonly log: Log;
   /** Whether lines of this level are written; asked before something dear is put together. */
   readonly isWritten: (level: LogLevel) => boolean;
+  /**
+   * Writes a line whose fields are JSON already, as `"name":value,…`, for what is written with every request.
+   *
+   * @param message plain words
+   */
+  readonly entry: (level: "info" | "error", fields: string, message: string) => void;
   /** Settles when what is held back is written, or a second has passed. Never rejects; may be called twice. */
   readonly flush: () => Promise<void>;
 }
@@ -63,7 +69,33 @@ export function createLog(options: LogOptions): OpenLog {
     destination,
   );
 
-  return { log: logger, isWritten: (asked) => logger.isLevelEnabled(asked), flush: () => destination.flush() };
+  const common = fields === null ? "" : `${JSON.stringify(fields).slice(1, -1)},`;
+  const prefix = { info: `{"level":"info","time":"`, error: `{"level":"error","time":"` } as const;
+  const isoTime = createIsoTime();
+  return {
+    log: logger,
+    isWritten: (asked) => logger.isLevelEnabled(asked),
+    entry: (asked, own, message) => {
+      if (!logger.isLevelEnabled(asked)) return;
+      destination.write(shape(`${prefix[asked]}${isoTime()}",${common}${own},"msg":"${message}"}\n`));
+    },
+    flush: () => destination.flush(),
+  };
+}
+
+/** The time in UTC with milliseconds; put together once for all lines of a second, but for the last digits. */
+function createIsoTime(): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Date.now();
+    const ms = now % 1000;
+    if (now - ms !== second) {
+      second = now - ms;
+      text = new Date(second).toISOString().slice(0, -4);
+    }
+    return `${text}${String(ms).padStart(3, "0")}Z`;
+  };
 }
 
 function openDescriptor(descriptor: number, format: LogFormat): LineSink {

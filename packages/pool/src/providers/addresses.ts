@@ -59,6 +59,7 @@ function joinGemini(base: string, wanted: string): string | undefined {
  * @see contract §5, "Encoded or relative path segments never leave the provider's base path"
  */
 export function refusePath(path: string): string | undefined {
+  if (isPlain(path)) return undefined;
   if (path.includes("\\")) return "The path contains a backslash.";
   if (/[^\x21-\x7e]/.test(path)) return "The path contains a character that must be percent-encoded.";
   let text = path;
@@ -69,6 +70,21 @@ export function refusePath(path: string): string | undefined {
     text = decodeOnce(text);
   }
   return undefined;
+}
+
+const slash = 0x2f;
+const dot = 0x2e;
+
+/** Whether nothing in it asks for a second look: visible ASCII, no escape, no backslash, no segment that begins with a dot. */
+function isPlain(path: string): boolean {
+  let before = slash;
+  for (let at = 0; at < path.length; at++) {
+    const unit = path.charCodeAt(at);
+    if (unit < 0x21 || unit > 0x7e || unit === 0x25 || unit === 0x5c || (unit === dot && before === slash))
+      return false;
+    before = unit;
+  }
+  return true;
 }
 
 /** Undoes percent-encoding of the characters that matter to a path's structure: dot, slash, backslash, percent. */

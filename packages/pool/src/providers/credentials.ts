@@ -19,15 +19,19 @@ const subprotocolPrefix = "openai-insecure-api-key.";
  * @see contract §2, "The client's own credential, wherever its SDK puts it"
  */
 export function clientCredentials(header: (name: string) => string | undefined, query: string): string[] {
-  const found: (string | undefined)[] = [
-    bearer(header("authorization")),
-    header("x-api-key"),
-    header("api-key"),
-    header("x-goog-api-key"),
-    ...query.split("&").map(keyParameter),
-    ...(header("sec-websocket-protocol") ?? "").split(",").map(subprotocolKey),
-  ];
-  return found.flatMap((value) => (value === undefined || value.trim() === "" ? [] : [value.trim()]));
+  const found: string[] = [];
+  const take = (value: string | undefined): void => {
+    const trimmed = value?.trim();
+    if (trimmed !== undefined && trimmed !== "") found.push(trimmed);
+  };
+  take(bearer(header("authorization")));
+  take(header("x-api-key"));
+  take(header("api-key"));
+  take(header("x-goog-api-key"));
+  if (query !== "") for (const pair of query.split("&")) take(keyParameter(pair));
+  const protocols = header("sec-websocket-protocol");
+  if (protocols !== undefined) for (const item of protocols.split(",")) take(subprotocolKey(item));
+  return found;
 }
 
 /** The query without a `key` parameter; every other parameter stays byte for byte where it was. */

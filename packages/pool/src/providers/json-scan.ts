@@ -1,5 +1,15 @@
+import { asciiBytes, decodeAscii } from "../rules/utf8.ts";
+
 const quote = 0x22;
 const backslash = 0x5c;
+
+interface Name {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** By the very sets that callers ask with, which are few and last. */
+const namesOf = new WeakMap<ReadonlySet<string>, readonly Name[]>();
 
 /**
  * Reads a few top-level fields of a JSON object without parsing the rest.
@@ -7,7 +17,8 @@ const backslash = 0x5c;
  * A chat request is a short head and a long history; parsing 100 KB to learn one id costs more than proxying it. Strings
  * are passed over by a native search for their closing quote, nested values by counting brackets.
  *
- * @param wanted names of fields; a repeated field counts as it first came
+ * @param wanted names of fields, all ASCII; a set that is used again is quicker than a new one. A repeated field counts as it
+ *   first came
  * @param maxValueBytes a longer value is passed over as if it were absent
  * @returns the raw JSON text of each field found, its bytes read as Latin-1 (ids and names are ASCII; other text still compares equal); what is
  *   not a JSON object gives an empty map
@@ -18,19 +29,20 @@ export function scanFields(
   maxValueBytes = 16_384,
 ): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  const names = listNames(wanted);
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x7b) return found;
   at = skipSpace(bytes, at + 1);
   while (bytes[at] === quote && found.size < wanted.size) {
     const nameEnd = stringEnd(bytes, at);
     if (nameEnd === -1) return found;
-    const name = latin1(bytes, at + 1, nameEnd - 1);
+    const name = nameAt(names, bytes, at + 1, nameEnd - 1);
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== 0x3a) return found;
     const valueStart = skipSpace(bytes, at + 1);
     const valueEnd = skipValue(bytes, valueStart);
     if (valueEnd === -1) return found;
-    if (wanted.has(name) && !found.has(name) && valueEnd - valueStart <= maxValueBytes) {
+    if (name !== undefined && !found.has(name) && valueEnd - valueStart <= maxValueBytes) {
       found.set(name, latin1(bytes, valueStart, valueEnd));
     }
     at = skipSpace(bytes, valueEnd);
@@ -106,7 +118,32 @@ function skipNested(bytes: Uint8Array, start: number): number {
   return -1;
 }
 
+function listNames(wanted: ReadonlySet<string>): readonly Name[] {
+  const known = namesOf.get(wanted);
+  if (known !== undefined) return known;
+  const names = Array.from(wanted, (text) => ({ text, bytes: asciiBytes(text) }));
+  namesOf.set(wanted, names);
+  return names;
+}
+
+function nameAt(names: readonly Name[], bytes: Uint8Array, start: number, end: number): string | undefined {
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index];
+    if (name?.bytes.length === end - start && isAt(bytes, start, name.bytes)) return name.text;
+  }
+  return undefined;
+}
+
+function isAt(bytes: Uint8Array, start: number, word: Uint8Array): boolean {
+  for (let offset = 0; offset < word.length; offset++) {
+    if (bytes[start + offset] !== word[offset]) return false;
+  }
+  return true;
+}
+
 function latin1(bytes: Uint8Array, start: number, end: number): string {
+  const ascii = decodeAscii(bytes, start, end);
+  if (ascii !== undefined) return ascii;
   let text = "";
   for (let at = start; at < end; at += 4_096) {
     text += String.fromCharCode(...bytes.subarray(at, Math.min(end, at + 4_096)));

@@ -3,11 +3,14 @@ import type { Frame } from "./stream-framing.ts";
 /** Of one event, this much is kept and looked at. Whatever is larger is content, unless its name says otherwise. */
 export const eventBytes = 65_536;
 
+const none = new Uint8Array(0);
+const leastBytes = 1_024;
+
 /**
  * The beginning of something that comes in pieces: at most `eventBytes` of it, in memory that is used again for the next.
  */
 export class StreamBuffer {
-  #bytes = new Uint8Array(1024);
+  #bytes = none;
   #length = 0;
   #isCut = false;
 
@@ -39,7 +42,7 @@ export class StreamBuffer {
   }
 
   #grow(needed: number): void {
-    const grown = new Uint8Array(Math.min(eventBytes, Math.max(needed, this.#bytes.length * 2)));
+    const grown = new Uint8Array(Math.min(eventBytes, Math.max(needed, leastBytes, this.#bytes.length * 2)));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }

@@ -1,4 +1,4 @@
-import { StreamBuffer } from "./stream-buffer.ts";
+import { eventBytes, StreamBuffer } from "./stream-buffer.ts";
 import type { Frame, Framer } from "./stream-framing.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -61,9 +61,8 @@ export class JsonFramer implements Framer {
   push(chunk: Uint8Array): void {
     this.#from = 0;
     for (let at = 0; at < chunk.length && !this.#isStopped; at++) {
-      const byte = chunk[at] ?? 0;
-      if (this.#isInString) this.#inString(byte);
-      else if (byte > space) this.#outside(byte, at, chunk);
+      if (this.#isInString) at = this.#inString(at, chunk);
+      else if ((chunk[at] ?? 0) > space) this.#outside(chunk[at] ?? 0, at, chunk);
     }
     if (this.#isStopped || this.#base === -1 || this.#depth <= this.#base) return;
     this.#kept.append(chunk, this.#from, chunk.length);
@@ -79,11 +78,26 @@ export class JsonFramer implements Framer {
     // An object that was not closed was cut off; the transport has seen more of that than these bytes tell.
   }
 
-  #inString(byte: number): void {
+  /** @returns where the last byte is that was read */
+  #inString(from: number, chunk: Uint8Array): number {
+    if (!this.#isEscaped && this.#keyLength === longestKey) return this.#passString(from, chunk);
+    const byte = chunk[from] ?? 0;
     if (this.#isEscaped) this.#isEscaped = false;
     else if (byte === backslash) this.#isEscaped = true;
     else if (byte === quote) this.#isInString = false;
-    else if (this.#keyLength < longestKey) this.#key[this.#keyLength++] = byte;
+    else this.#key[this.#keyLength++] = byte;
+    return from;
+  }
+
+  /** Of a string that is none of the keys only the end matters. */
+  #passString(from: number, chunk: Uint8Array): number {
+    for (let at = chunk.indexOf(quote, from); at !== -1; at = chunk.indexOf(quote, at + 1)) {
+      if (slashesBefore(chunk, at, from) % 2 === 1) continue;
+      this.#isInString = false;
+      return at;
+    }
+    this.#isEscaped = slashesBefore(chunk, chunk.length, from) % 2 === 1;
+    return chunk.length - 1;
   }
 
   #outside(byte: number, at: number, chunk: Uint8Array): void {
@@ -112,9 +126,20 @@ export class JsonFramer implements Framer {
     if (this.#depth === 0) return;
     this.#depth--;
     if (this.#depth !== this.#base) return;
-    this.#kept.append(chunk, this.#from, at + 1);
-    this.#handOn();
-    this.#kept.clear();
+    if (this.#kept.length > 0) {
+      this.#kept.append(chunk, this.#from, at + 1);
+      this.#handOn();
+      this.#kept.clear();
+    } else {
+      // It lies in this chunk, and need not be copied.
+      const [from, end] = [this.#from, at + 1];
+      this.#options.onFrame({
+        bytes: chunk,
+        from,
+        to: Math.min(end, from + eventBytes),
+        isWhole: end - from <= eventBytes,
+      });
+    }
     this.#isHandedOn = false;
   }
 
@@ -123,4 +148,11 @@ export class JsonFramer implements Framer {
     this.#isHandedOn = true;
     this.#options.onFrame(this.#kept.frame());
   }
+}
+
+/** How many backslashes stand directly before a place. */
+function slashesBefore(chunk: Uint8Array, at: number, from: number): number {
+  let slashes = 0;
+  while (at - 1 - slashes >= from && chunk[at - 1 - slashes] === backslash) slashes++;
+  return slashes;
 }

@@ -27,7 +27,7 @@ export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnP
 
 /** The data plane, with everybody told who wants to know what it does. */
 export function openDataPlane({
-  log: { log, isWritten },
+  log: { log, isWritten, entry },
   redactor,
   worker,
   tell,
@@ -46,7 +46,7 @@ export function openDataPlane({
     },
     onRequest: (record) => {
       onRequest(record);
-      if (record.error !== "overloaded" && isWritten("info")) logRequest(log, record);
+      if (record.error !== "overloaded" && isWritten("info")) logRequest({ entry }, record);
     },
     onFault: (what, error) => log.error({ err: error, what }, "Something went wrong inside Keywheel"),
     version: programVersion(),
