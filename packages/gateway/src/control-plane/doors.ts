@@ -164,8 +164,8 @@ const ownHosts = new WeakMap<DoorPolicy, Map<string, boolean>>();
 const mostOwnHosts = 100;
 
 function isKnownAsOwn(host: string, localAddress: string | undefined, policy: DoorPolicy): boolean {
-  let known = ownHosts.get(policy);
-  if (known === undefined) ownHosts.set(policy, (known = new Map()));
+  const known = ownHosts.get(policy) ?? new Map<string, boolean>();
+  ownHosts.set(policy, known);
   const place = `${localAddress} ${host}`;
   const before = known.get(place);
   if (before !== undefined) return before;

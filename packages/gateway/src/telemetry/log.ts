@@ -38,7 +38,8 @@ export interface OpenLog {
   /** Whether lines of this level are written; asked before something dear is put together. */
   readonly isWritten: (level: LogLevel) => boolean;
   /**
-   * Writes a line whose fields are JSON already, as `"name":value,…`, for what is written with every request.
+   * Writes a line whose fields are JSON already, as `"name":value,…`, for what is written with every request. It is not
+   * redacted here.
    *
    * @param message plain words
    */
@@ -56,7 +57,7 @@ const waitingBytes = 16 * 1024 * 1024;
 export function createLog(options: LogOptions): OpenLog {
   const { level, format, color, redact, sink, fields = null } = options;
   const destination = typeof sink === "number" ? openDescriptor(sink, format) : { write: sink, flush: async () => {} };
-  const shape = (line: string): string => (format === "pretty" ? formatLine(redact(line), color) : redact(line));
+  const shape = (line: string): string => (format === "pretty" ? formatLine(line, color) : line);
 
   const logger = pino(
     {
@@ -64,7 +65,7 @@ export function createLog(options: LogOptions): OpenLog {
       base: fields,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: shape },
+      hooks: { streamWrite: (line) => shape(redact(line)) },
     },
     destination,
   );

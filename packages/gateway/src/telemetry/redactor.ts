@@ -3,6 +3,10 @@ import { SecretIndex, type Span } from "./secret-index.ts";
 /** What stands in place of a secret. */
 export const redacted = "[redacted]";
 
+/** What `redactAgain` remembers at the most, and of texts up to which length. */
+const mostRemembered = 1_000;
+const longestRemembered = 512;
+
 /** Shorter values than this cannot be told from words and are left alone. */
 const shortestValue = 6;
 /** From here on a value is looked for anywhere; a shorter one only where it stands alone. */
@@ -52,6 +56,7 @@ const loneWord = /[^\s"'`\\,:;=&?()[\]{}<>]+/g;
 export class Redactor {
   readonly #index = new SecretIndex();
   readonly #words = new Set<string>();
+  readonly #remembered = new Map<string, string>();
 
   /** Hides these values from now on, in plain, URL-encoded, JSON and base64 form. Cheap for values that are known. */
   learn(values: Iterable<string | { reveal(): string }>): void {
@@ -68,13 +73,26 @@ export class Redactor {
     return result;
   };
 
+  /** The same for texts that are likely to come again, as paths of requests are. */
+  readonly redactAgain = (text: string): string => {
+    const known = this.#remembered.get(text);
+    if (known !== undefined) return known;
+    const result = this.redact(text);
+    if (text.length > longestRemembered) return result;
+    if (this.#remembered.size >= mostRemembered) this.#remembered.clear();
+    this.#remembered.set(text, result);
+    return result;
+  };
+
   /** The text without the values that are known, long enough to be told from words, and their forms; all else as it is. */
   readonly redactKnown = (text: string): string => cut(text, this.#index.find(text));
 
   #learnOne(value: string): void {
     if (value.length >= shortestPattern) {
-      if (this.#index.add(value)) for (const form of formsOf(value)) this.#index.add(form);
+      if (!this.#index.add(value)) return;
+      for (const form of formsOf(value)) this.#index.add(form);
     } else if (value.length >= shortestValue && /[^A-Za-z]/.test(value)) this.#words.add(value);
+    this.#remembered.clear();
   }
 }
 

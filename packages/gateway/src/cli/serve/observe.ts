@@ -46,7 +46,7 @@ export function openDataPlane({
     },
     onRequest: (record) => {
       onRequest(record);
-      if (record.error !== "overloaded" && isWritten("info")) logRequest({ entry }, record);
+      if (record.error !== "overloaded" && isWritten("info")) logRequest(entry, record, redactor.redactAgain);
     },
     onFault: (what, error) => log.error({ err: error, what }, "Something went wrong inside Keywheel"),
     version: programVersion(),
