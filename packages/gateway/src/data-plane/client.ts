@@ -55,13 +55,67 @@ export interface DeliveryWatcher {
  * @param unreadMs how long a client may take to read what it was given, ms; default 5 min
  * @returns settles when the last byte was handed to the client's connection, or either side has gone
  */
-export async function deliverAnswer(
+export function deliverAnswer(
   response: ServerResponse,
   answer: StreamedAnswer,
-  head: { readonly statusText: string; readonly headers: string[] },
+  head: ShownHead,
   presence: ClientPresence,
   watcher: DeliveryWatcher,
   unreadMs?: number,
+): Promise<DeliveryReport> {
+  const chunks = presence.isGone ? undefined : answer.takeWhole();
+  if (chunks === undefined) return deliverPieces(response, answer, head, presence, watcher, unreadMs);
+  return deliverWhole(chunks, response, answer, head, presence, watcher, unreadMs);
+}
+
+interface ShownHead {
+  readonly statusText: string;
+  readonly headers: string[];
+}
+
+/** What is here already, in one go. */
+async function deliverWhole(
+  chunks: readonly Buffer[],
+  response: ServerResponse,
+  answer: StreamedAnswer,
+  { statusText, headers }: ShownHead,
+  presence: ClientPresence,
+  watcher: DeliveryWatcher,
+  unreadMs: number | undefined,
+): Promise<DeliveryReport> {
+  let bytes = 0;
+  for (const chunk of chunks) {
+    bytes += chunk.length;
+    watcher.push?.(chunk);
+  }
+  watcher.end?.();
+  const ending = await answer.ending();
+  await watcher.ended(ending);
+  if (presence.isGone || response.destroyed) return { ending, bytes };
+  response.sendDate = false;
+  response.writeHead(answer.status, statusText, headers);
+  for (let index = 0; index < chunks.length - 1; index++) response.write(chunks[index]);
+  await new Promise<void>((resolve) => {
+    const stopListening = presence.onGone(resolve);
+    response.end(chunks.at(-1), () => {
+      stopListening();
+      resolve();
+    });
+    if ((response.socket?.writableLength ?? 0) === 0) return;
+    const unread = new StallTimer(() => response.destroy(), unreadMs);
+    unread.start();
+    response.once("close", () => unread.stop());
+  });
+  return { ending, bytes };
+}
+
+async function deliverPieces(
+  response: ServerResponse,
+  answer: StreamedAnswer,
+  head: ShownHead,
+  presence: ClientPresence,
+  watcher: DeliveryWatcher,
+  unreadMs: number | undefined,
 ): Promise<DeliveryReport> {
   let bytes = 0;
   const unread = new StallTimer(() => response.destroy(), unreadMs);

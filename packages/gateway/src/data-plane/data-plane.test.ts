@@ -1024,6 +1024,7 @@ it.each([
   ["application/xhtml+xml", "sandbox"],
   ["image/svg+xml; charset=utf-8", "sandbox"],
   ["text/xml", "sandbox"],
+  ["application/json, text/html", "sandbox"],
   [undefined, "sandbox"],
   ["application/json", null],
   ["text/event-stream", null],

@@ -410,8 +410,9 @@ export class DataPlane {
     const { statusText, headers: own } = this.#headOf(answer);
     const upload = uploadAddress(answer, passage);
     if (upload?.uploadId !== undefined) learn?.([upload.uploadId]);
-    const passed = upload === undefined ? own : withUploadAddress(own, upload.url);
-    const headers = [...passed, ...marks, ...safeguards(answer)];
+    const headers = upload === undefined ? own : withUploadAddress(own, upload.url);
+    headers.push(...marks);
+    guard(headers, answer);
     const { ending, bytes } = await deliverAnswer(
       passage.response,
       answer,
@@ -496,15 +497,18 @@ function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">
   return { code, message: `${broken.message} (Provider "${record.name}".)` };
 }
 
-/** Headers that protect the way of an answer through this origin and through proxies in front of it. */
-function safeguards(answer: StreamedAnswer): string[] {
+/** Adds headers that protect the way of an answer through this origin and through proxies in front of it. */
+function guard(headers: string[], answer: StreamedAnswer): void {
   const contentType = answer.header("content-type") ?? "";
+  if (contentType === "application/json") return;
   // A page of the provider would run under this gateway's origin, where the operator is signed in. Drawings and other XML
-  // run scripts as well, and what is of no type may be taken for a page.
-  if (contentType.trim() === "" || /^(text\/html|[^;]*\bxml\b|image\/svg)/i.test(contentType))
-    return ["content-security-policy", "sandbox"];
+  // run scripts as well, and what is of no type may be taken for a page. Of several types browsers take the last.
+  if (contentType.trim() === "" || /,|^(text\/html|[^;]*\bxml\b|image\/svg)/i.test(contentType)) {
+    headers.push("content-security-policy", "sandbox");
+    return;
+  }
   const isStream = /^text\/event-stream/i.test(contentType);
-  return isStream && answer.header("x-accel-buffering") === undefined ? ["x-accel-buffering", "no"] : [];
+  if (isStream && answer.header("x-accel-buffering") === undefined) headers.push("x-accel-buffering", "no");
 }
 
 function contentOf(body: SendableBody): UpstreamContent {

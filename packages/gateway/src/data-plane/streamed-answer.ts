@@ -30,6 +30,8 @@ const leaningMs = 1_000;
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
 
+const nobody: BodySink = { data: () => true, end() {}, fail() {} };
+
 /**
  * An answer whose head has come. The body is held, up to a bound, until somebody takes it; reading the beginning to judge
  * it takes nothing away from who receives it later.
@@ -213,6 +215,17 @@ export class StreamedAnswer implements UpstreamAnswer {
     else if (this.#state === "failed") sink.fail(this.#error);
     else if (wantsMore) this.resume();
     else this.#pause();
+  }
+
+  /** Gives away a body that is here to its last byte, and has nothing behind it; undefined if it is not. Once only. */
+  takeWhole(): readonly Buffer[] | undefined {
+    if (this.#sink !== undefined || this.#state !== "ended" || this.#trailers.length > 0) return undefined;
+    if (this.#meter !== undefined && this.#watch === undefined) this.#startWatch();
+    this.#sink = nobody;
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
   }
 
   /** The receiver can take more. */
