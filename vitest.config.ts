@@ -22,12 +22,12 @@ export default defineConfig({
         },
       },
       {
-        // The data plane once more, over the HTTP client of our own.
+        // The data plane once more, over the reference.
         resolve: { conditions },
         ssr: { resolve: { conditions } },
         test: {
-          name: "own-upstream",
-          env: { KEYWHEEL_TEST_UPSTREAM_CLIENT: "own" },
+          name: "undici-upstream",
+          env: { KEYWHEEL_TEST_UPSTREAM_CLIENT: "undici" },
           include: ["packages/gateway/src/data-plane/*.test.ts"],
           testTimeout: 15_000,
         },

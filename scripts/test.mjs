@@ -20,7 +20,7 @@ try {
   await ensureRedis();
   await ensureNamespaces();
   add(await runTests("unit"));
-  add(await runTests("own-upstream"));
+  add(await runTests("undici-upstream"));
   await ensureBuilt();
   await ensureBrowser();
   await ensureHaproxy();

@@ -27,7 +27,7 @@ const leastMemoryMb = 192;
 const leastShareMb = 150;
 const mebibyte = 1024 * 1024;
 
-const upstreamClients = ["undici", "own"] as const;
+const upstreamClients = ["own", "undici"] as const;
 /** `undici` is the reference; `own` takes less of the processor for a request, and less for an answer. */
 export type UpstreamClient = (typeof upstreamClients)[number];
 
@@ -149,9 +149,9 @@ export const startSettings = {
   upstreamClient: {
     name: "upstream-client",
     argument: "<name>",
-    description: "what speaks HTTP to providers: undici, or `own`: faster, stricter, and new",
+    description: "what speaks HTTP to providers: `own`, fast and strict, or undici",
     parse: oneOf(upstreamClients),
-    fallback: "undici",
+    fallback: "own",
   },
   logLevel: {
     name: "log-level",

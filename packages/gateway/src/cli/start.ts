@@ -4,6 +4,7 @@ import { bannerFor } from "./banner.ts";
 import { dieLoudly } from "./die-loudly.ts";
 import { openLog } from "./open-log.ts";
 import type { Gateway } from "./serve/gateway.ts";
+import { startFrugally } from "./frugal-start.ts";
 import { clearRunning } from "./serve/ready-file.ts";
 import { onStopSignal } from "./serve/signals.ts";
 import type { Flags } from "./settings.ts";
@@ -23,6 +24,7 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   const log = openLog({ ...options, redactor, environment: terminal.environment });
   if (options.readyFile !== undefined) clearRunning(options.readyFile);
 
+  const grow = startFrugally();
   const ending: Ending = { gateway: undefined };
   // What the pools know is worth a moment.
   dieLoudly(log, async () => void (await ending.gateway?.stop({ graceMs: 0, controlMs: 0 })));
@@ -39,6 +41,7 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   terminal.out(bannerFor(gateway, { dataDir: options.dataDir, version: programVersion() }, terminal));
   log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
   await log.flush();
+  grow();
   // Last: who waits for it finds everything in place, and everything said.
   await announce(gateway);
   if (options.open) (await import("./open-browser.ts")).openBrowser(gateway.createSignInLink(), terminal);

@@ -16,8 +16,8 @@ import type { Upstream, UpstreamOptions } from "./upstream.ts";
 /** Keys A, B and C of a pool whose provider knows them. */
 export const benchKeys = ["sk-test-aaaaaaaaaaaaaaaa", "sk-test-bbbbbbbbbbbbbbbb", "sk-test-cccccccccccccccc"];
 export const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-/** All of this is true of both; the project `own-upstream` runs it over the other one. */
-export const isOwnClient = process.env["KEYWHEEL_TEST_UPSTREAM_CLIENT"] === "own";
+/** All of this is true of both; the project `undici-upstream` runs it over the other one. */
+export const isOwnClient = process.env["KEYWHEEL_TEST_UPSTREAM_CLIENT"] !== "undici";
 const UpstreamUnderTest = isOwnClient ? Http1Upstream : UndiciUpstream;
 const settings: ProviderSettings = {
   cooldown: { baseMs: 60_000, capMs: 900_000, scope: "key" },

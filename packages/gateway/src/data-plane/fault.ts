@@ -1,4 +1,3 @@
-import { errors } from "undici";
 import { ForbiddenDestinationError } from "./destinations.ts";
 import { ProxyError } from "./outbound-proxy-tunnel.ts";
 
@@ -71,9 +70,10 @@ export function faultOf(error: unknown, context: FaultContext): BrokenDelivery {
 
 /** What undici says of an answer that it does not take, an unasked `100 Continue` among them: there was an answer. */
 function isBadAnswer(error: unknown): boolean {
-  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError)
-    return true;
-  return error instanceof errors.SocketError && error.message === "bad response";
+  if (!(error instanceof Error)) return false;
+  const code: unknown = Reflect.get(error, "code");
+  if (error.name === "HTTPParserError" || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return true;
+  return code === "UND_ERR_SOCKET" && error.message === "bad response";
 }
 
 /** The code of an error, or of the first one behind it that has one (several addresses were tried). */

@@ -6,8 +6,9 @@ import { type buildConnector, type Dispatcher, Pool } from "undici";
 import { forbiddenHost, guardedLookup, type IsForbidden } from "./destinations.ts";
 import { type BrokenDelivery, faultOf } from "./fault.ts";
 import type { OutboundProxies, OutboundProxy } from "./outbound-proxy.ts";
-import { createTunnelConnector, ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
+import { ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
+import { createTunnelConnector } from "./undici-tunnel.ts";
 import { UpgradedAnswer } from "./upgraded-answer.ts";
 import { isProxysOwn, routeTo, type UpstreamRoute } from "./upstream-route.ts";
 import {

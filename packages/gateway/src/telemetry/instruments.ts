@@ -1,13 +1,10 @@
-import type { PoolEvent, Usage } from "@keywheel/pool";
+import type { Usage } from "@keywheel/pool";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { MetricsOptions, ServedRequest } from "./metrics.ts";
-import { type ProviderTally, Tally } from "./tally.ts";
+import type { CountedEvent, MetricsOptions } from "./metrics.ts";
+import type { ProviderTally } from "./tally.ts";
 
 /** From a cached answer to the longest thought of a model, seconds. */
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-
-/** The label where a request named no provider that there is: its slug is the client's word and may be anything. */
-const noProvider = "";
 
 /** The counters themselves. Loaded when they are needed; see `Metrics`. */
 export class Instruments {
@@ -59,37 +56,23 @@ export class Instruments {
     "1 while state is shared as it should be, 0 while Redis is away and this gateway decides alone.",
   );
 
-  readonly #tally = new Tally(
-    (providerId) => this.#slug(providerId),
-    (tally) => this.#count(tally),
-  );
-
   constructor(options: MetricsOptions) {
     this.#options = options;
     this.#gauge("info", "Always 1; the version is a label.", ["version"]).set({ version: options.version }, 1);
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  event(event: PoolEvent): void {
-    if (event.type === "attempt-ended") {
-      this.#tally.attempt(event.poolId, event.attempt);
-      return;
-    }
-    const provider = this.#slug(event.poolId);
+  /** @param provider the slug of the event's provider */
+  event(provider: string, event: CountedEvent): void {
     if (event.type === "key-cooled") this.#cooldowns.inc({ provider, key: event.keyId, reason: event.reason });
     else if (event.type === "key-disabled") this.#disablings.inc({ provider, key: event.keyId });
     else if (event.type === "pool-exhausted") this.#exhausted.inc({ provider });
-    else if (event.type === "binding-moved") this.#moved.inc({ provider });
-  }
-
-  request(record: ServedRequest): void {
-    this.#tally.request(record);
+    else this.#moved.inc({ provider });
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     const { keys, requestsRunning, requestsLimit, refusedShare, workers, eventSubscribers, storeOk, sharedStateOk } =
       await this.#options.read();
-    this.#tally.handOver();
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
     for (const { provider, status, count } of keys) this.#keys.set({ provider, status }, count);
@@ -103,8 +86,8 @@ export class Instruments {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
-  /** Counts what was tallied up since the last time. */
-  #count(tally: ProviderTally): void {
+  /** Counts what was tallied up. */
+  count(tally: ProviderTally): void {
     const { provider } = tally;
     for (const { status, error, ending, count } of tally.requests.values())
       this.#requests.inc({ provider, status, error, ending }, count);
@@ -125,10 +108,6 @@ export class Instruments {
     this.#tokens.inc({ provider, kind: "cache_write" }, usage.cacheWriteTokens);
     this.#tokens.inc({ provider, kind: "output" }, usage.outputTokens);
     this.#tokens.inc({ provider, kind: "reasoning" }, usage.reasoningTokens);
-  }
-
-  #slug(providerId: string | undefined): string {
-    return providerId === undefined ? noProvider : (this.#options.slugOf(providerId) ?? noProvider);
   }
 
   #counter<T extends string>(name: string, help: string, labelNames: readonly T[]): Counter<T> {

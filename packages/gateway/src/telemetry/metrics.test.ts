@@ -62,7 +62,7 @@ it("counts what happened before anybody asked", async () => {
 
 it("goes on counting once it is loaded", async () => {
   const metrics = theMetrics();
-  await metrics.load();
+  await metrics.text();
 
   metrics.event(anAttempt("rate_limited"));
 

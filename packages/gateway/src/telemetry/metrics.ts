@@ -1,5 +1,6 @@
 import type { PoolEvent, Usage } from "@keywheel/pool";
 import type { Instruments } from "./instruments.ts";
+import { Tally } from "./tally.ts";
 
 /** A request that has ended, as far as it is counted. */
 export interface ServedRequest {
@@ -42,28 +43,61 @@ export interface MetricsOptions {
   readonly read: () => Promise<Readings>;
 }
 
-/** What happened before the library was there; more than this is dropped. */
+/** What waits for the library to be loaded; more than this is dropped. */
 const mostPending = 10_000;
+const noProvider = "";
 
 /**
  * What is counted while the gateway runs, in the words of Prometheus. Labels are slugs, key ids, codes and statuses:
  * nothing that a client chooses, and no secret.
  *
- * The library behind it is loaded after the start and takes up what happened until then: it would be a fifth of the time
- * to the first answer.
+ * The library behind it is loaded when it is first needed: it would be a fifth of the time to the first answer, and a gateway
+ * that nobody asks and that serves little has no use for it.
  */
 export class Metrics {
   readonly #options: MetricsOptions;
+  readonly #tally: Tally;
   #instruments: Instruments | undefined;
   #pending: ((instruments: Instruments) => void)[] = [];
   #loading: Promise<Instruments> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
+    this.#tally = new Tally(
+      (id) => this.#slug(id),
+      (tally) => this.#record((instruments) => instruments.count(tally)),
+    );
   }
 
-  /** Loads what counts. May be called twice. */
-  load(): Promise<Instruments> {
+  /** Counts an event of the pools. Never throws. */
+  event(event: PoolEvent): void {
+    if (event.type === "attempt-ended") this.#tally.attempt(event.poolId, event.attempt);
+    else if (isCounted(event)) {
+      // By its name of now: it may be gone when the library is there.
+      const provider = this.#slug(event.poolId);
+      this.#record((instruments) => instruments.event(provider, event));
+    }
+  }
+
+  /** Counts a request that has ended. Never throws. */
+  request(record: ServedRequest): void {
+    this.#tally.request(record);
+  }
+
+  /** What Prometheus asks for. */
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    const instruments = await this.#load();
+    this.#tally.handOver();
+    return await instruments.text();
+  }
+
+  #record(record: (instruments: Instruments) => void): void {
+    if (this.#instruments !== undefined) return record(this.#instruments);
+    if (this.#pending.length < mostPending) this.#pending.push(record);
+    void this.#load();
+  }
+
+  #load(): Promise<Instruments> {
     this.#loading ??= import("./instruments.ts").then(({ Instruments: Loaded }) => {
       const instruments = new Loaded(this.#options);
       this.#instruments = instruments;
@@ -73,23 +107,17 @@ export class Metrics {
     return this.#loading;
   }
 
-  /** Counts an event of the pools. Never throws. */
-  event(event: PoolEvent): void {
-    this.#record((instruments) => instruments.event(event));
+  /** Empty where a request named no provider that there is: its slug is the client's word and may be anything. */
+  #slug(providerId: string | undefined): string {
+    return providerId === undefined ? noProvider : (this.#options.slugOf(providerId) ?? noProvider);
   }
+}
 
-  /** Counts a request that has ended. Never throws. */
-  request(record: ServedRequest): void {
-    this.#record((instruments) => instruments.request(record));
-  }
+const counted = ["key-cooled", "key-disabled", "pool-exhausted", "binding-moved"] as const;
 
-  /** What Prometheus asks for. */
-  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    return (await this.load()).text();
-  }
+/** An event with a counter of its own. */
+export type CountedEvent = Extract<PoolEvent, { readonly type: (typeof counted)[number] }>;
 
-  #record(record: (instruments: Instruments) => void): void {
-    if (this.#instruments !== undefined) record(this.#instruments);
-    else if (this.#pending.length < mostPending) this.#pending.push(record);
-  }
+function isCounted(event: PoolEvent): event is CountedEvent {
+  return counted.some((type) => type === event.type);
 }

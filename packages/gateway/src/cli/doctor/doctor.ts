@@ -145,7 +145,7 @@ async function examineState(client: ApiClient, examination: Examination): Promis
   const { data: providers } = await client.call<List<Provider>>("GET", "/providers");
   tell(await checkReferences(client, providers));
   if (providers.length === 0) return;
-  const upstream = openUpstream({ ...options, clock: systemClock, environment });
+  const upstream = await openUpstream({ ...options, clock: systemClock, environment });
   try {
     const enabled = providers.filter((provider) => provider.enabled);
     const findings = await Promise.all(enabled.map((provider) => checkProvider(provider, upstream)));

@@ -25,9 +25,6 @@ import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
 import { openUpstream } from "./upstream.ts";
 
-/** What counts is loaded a little later: it would be a good part of the time to the first answer. */
-const metricsAfterMs = 500;
-
 /** From where a gateway on this address is reached. */
 export function reachOf(host: string): Reach {
   const boundToLoopback = isLoopback(host);
@@ -47,7 +44,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const { options, log, redactor } = parts;
   const { activity, auth, load } = core;
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
-  const upstream = openUpstream({ ...options, clock: core.clock, environment: parts.environment });
+  const upstream = await openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const limits = new TokenLimits(core.clock);
   const onRequest = (record: RequestRecord): void => {
     activity.requestEnded(record);
@@ -105,7 +102,6 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);
-  setTimeout(() => void metrics.load(), metricsAfterMs).unref();
 
   return {
     url: opened.url,

@@ -2,7 +2,6 @@ import type { Clock } from "@keywheel/pool";
 import { isMetadataHost } from "../../catalog/base-url.ts";
 import { Http1Upstream } from "../../data-plane/http1/http1-upstream.ts";
 import { OutboundProxies } from "../../data-plane/outbound-proxy.ts";
-import { UndiciUpstream } from "../../data-plane/undici-upstream.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import type { Environment } from "../settings.ts";
 import type { UpstreamClient } from "../start-options.ts";
@@ -16,10 +15,18 @@ export interface UpstreamParts {
 }
 
 /** The way to the providers, as this process is allowed to go it. @throws KeywheelError for a proxy that cannot be used */
-export function openUpstream({ clock, environment, allowPrivateMetadata, upstreamClient }: UpstreamParts): Upstream {
+export async function openUpstream({
+  clock,
+  environment,
+  allowPrivateMetadata,
+  upstreamClient,
+}: UpstreamParts): Promise<Upstream> {
   const options = {
     proxies: new OutboundProxies(environment),
     isForbidden: allowPrivateMetadata ? undefined : isMetadataHost,
   };
-  return upstreamClient === "own" ? new Http1Upstream(clock, options) : new UndiciUpstream(clock, options);
+  if (upstreamClient === "own") return new Http1Upstream(clock, options);
+  // It takes a tenth of a second and ten megabytes, of which most gateways have no use.
+  const { UndiciUpstream } = await import("../../data-plane/undici-upstream.ts");
+  return new UndiciUpstream(clock, options);
 }

@@ -129,7 +129,7 @@ class Worker {
     this.#mirror.resolve(mirror);
 
     const load = openLoad({ ...options, log: log.log });
-    const upstream = openUpstream({ ...options, clock, environment: this.#environment });
+    const upstream = await openUpstream({ ...options, clock, environment: this.#environment });
     const dataPlane = openDataPlane({
       catalog: mirror,
       upstream,
