@@ -8,7 +8,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { BatchingConnection } from "./run-many.ts";
+import type { BatchingConnection, TransactingConnection, TransactionPart } from "./run-many.ts";
 import type { SqliteValue } from "./sqlite-protocol.ts";
 import { SqliteError, SqliteThread } from "./sqlite-thread.ts";
 
@@ -37,15 +37,14 @@ const lockedWaitMs = 250;
 class SqliteThreadDriver implements Driver {
   readonly #options: SqliteDialectOptions;
   #connection: SqliteConnection | undefined;
-  /** Whether the last transaction found the database locked, for as long as it would wait. */
-  #isLocked = false;
+  readonly #patience = new Patience();
 
   constructor(options: SqliteDialectOptions) {
     this.#options = options;
   }
 
   async init(): Promise<void> {
-    this.#connection = await openConnection(this.#options);
+    this.#connection = await openConnection(this.#options, this.#patience);
   }
 
   /** The connection; opened anew if the last one is in doubt, so that a disk that came back is used again. */
@@ -53,7 +52,7 @@ class SqliteThreadDriver implements Driver {
     if (this.#connection?.isSound === true) return this.#connection;
     await this.#connection?.close();
     this.#connection = undefined;
-    this.#connection = await openConnection(this.#options);
+    this.#connection = await openConnection(this.#options, this.#patience);
     return this.#connection;
   }
 
@@ -61,15 +60,9 @@ class SqliteThreadDriver implements Driver {
     // Immediate: the lock is waited for here, where the busy timeout counts. A read that turns into a write gets no wait.
     if (!(connection instanceof SqliteConnection)) return;
     const { readOnly, busyTimeoutMs } = this.#options;
-    // Whoever stands behind one that waited in vain has waited as well: forty of them must not wait forty times as long.
-    const waitMs = this.#isLocked ? Math.min(lockedWaitMs, busyTimeoutMs) : busyTimeoutMs;
-    try {
-      await connection.begin(readOnly ? "begin" : "begin immediate", waitMs);
-      this.#isLocked = false;
-    } catch (error) {
-      this.#isLocked = error instanceof SqliteError && ((error.code ?? 0) & 0xff) === sqliteBusy;
-      throw error;
-    }
+    await this.#patience.within(busyTimeoutMs, (waitMs) =>
+      connection.begin(readOnly ? "begin" : "begin immediate", waitMs),
+    );
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
@@ -89,11 +82,29 @@ class SqliteThreadDriver implements Driver {
   }
 }
 
-async function openConnection({ file, readOnly, busyTimeoutMs }: SqliteDialectOptions): Promise<SqliteConnection> {
+/** Whoever stands behind one that waited for a lock in vain has waited as well: forty must not wait forty times as long. */
+class Patience {
+  /** Whether the last transaction found the database locked, for as long as it would wait. */
+  #isLocked = false;
+
+  async within<T>(usualMs: number, begin: (waitMs: number) => Promise<T>): Promise<T> {
+    try {
+      const begun = await begin(this.#isLocked ? Math.min(lockedWaitMs, usualMs) : usualMs);
+      this.#isLocked = false;
+      return begun;
+    } catch (error) {
+      this.#isLocked = error instanceof SqliteError && ((error.code ?? 0) & 0xff) === sqliteBusy;
+      throw error;
+    }
+  }
+}
+
+async function openConnection(options: SqliteDialectOptions, patience: Patience): Promise<SqliteConnection> {
+  const { file, readOnly, busyTimeoutMs } = options;
   const thread = new SqliteThread();
   try {
     await thread.send({ kind: "open", file, readOnly, busyTimeoutMs });
-    return new SqliteConnection(thread);
+    return new SqliteConnection(thread, patience, busyTimeoutMs);
   } catch (error) {
     await thread.close();
     throw error;
@@ -104,12 +115,16 @@ async function openConnection({ file, readOnly, busyTimeoutMs }: SqliteDialectOp
 // been replaced, and a handle keeps what it once saw.
 const doubtfulCodes: ReadonlySet<number> = new Set([8, 10, 11, 14, 26]);
 
-class SqliteConnection implements DatabaseConnection, BatchingConnection {
+class SqliteConnection implements DatabaseConnection, BatchingConnection, TransactingConnection {
   readonly #thread: SqliteThread;
+  readonly #patience: Patience;
+  readonly #busyTimeoutMs: number;
   #isDoubtful = false;
 
-  constructor(thread: SqliteThread) {
+  constructor(thread: SqliteThread, patience: Patience, busyTimeoutMs: number) {
     this.#thread = thread;
+    this.#patience = patience;
+    this.#busyTimeoutMs = busyTimeoutMs;
   }
 
   get isSound(): boolean {
@@ -126,6 +141,17 @@ class SqliteConnection implements DatabaseConnection, BatchingConnection {
   async executeBatch(sql: string, rows: readonly (readonly unknown[])[]): Promise<number> {
     const batch = rows as readonly (readonly SqliteValue[])[];
     return (await this.#watch(this.#thread.send({ kind: "batch", sql, rows: batch }))).changes;
+  }
+
+  async executeTransaction(
+    parts: readonly TransactionPart[],
+    outlivesPower: boolean,
+  ): Promise<readonly (readonly number[])[]> {
+    const texts = parts.map(({ query: { sql }, rows }) => ({ sql, rows: rows as readonly (readonly SqliteValue[])[] }));
+    const { changesOf } = await this.#patience.within(this.#busyTimeoutMs, (waitMs) =>
+      this.#watch(this.#thread.send({ kind: "transaction", parts: texts, waitMs, outlivesPower })),
+    );
+    return changesOf ?? [];
   }
 
   // oxlint-disable-next-line require-yield -- the interface asks for it; every reader of ours pages by key instead

@@ -1,9 +1,9 @@
 import type { HealthRecord, WaitSource } from "@keywheel/pool";
-import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
+import { type CompiledQuery, type Insertable, type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
 import { toDisabledColumns } from "./key-rows.ts";
 import { fromReasonValues, toInstant, toReasonValues } from "./reason-columns.ts";
-import { inLockOrder, parametersOf, runMany } from "./run-many.ts";
+import { inLockOrder, parametersOf, runMany, runTransaction } from "./run-many.ts";
 import type { Database, HealthTable } from "./schema.ts";
 import type { KeyOutcome } from "./store.ts";
 
@@ -42,6 +42,66 @@ export async function saveOutcomes(
   }
   await saveHealths(trx, healths);
   return took;
+}
+
+/**
+ * Saves healths in a transaction of their own, in one go: those of keys that hold the value still that they are about.
+ *
+ * It may be lost with the machine's power, not with the process.
+ *
+ * @returns by index, whether it took effect; undefined if the connection cannot do that
+ */
+export async function saveHealthsAtOnce(
+  db: Kysely<Database>,
+  records: readonly HealthRecord[],
+): Promise<readonly boolean[] | undefined> {
+  const { end, save } = queriesOf(db);
+  const ended = records.filter(({ model, health }) => model === "" && health.cooledAt > 0);
+  const changes = await runTransaction(
+    db,
+    [
+      { query: end, rows: ended.map((record) => [toInstant(record.health.cooledAt), ...ownerOf(record)]) },
+      { query: save, rows: records.map((record) => [...Object.values<unknown>(toRow(record)), ...ownerOf(record)]) },
+    ],
+    false,
+  );
+  return changes?.[1]?.map((count) => count > 0);
+}
+
+function ownerOf({ keyId, secretVersion }: HealthRecord): readonly [string, number] {
+  return [keyId, secretVersion];
+}
+
+interface HealthQueries {
+  readonly end: CompiledQuery;
+  readonly save: CompiledQuery;
+}
+
+/** Compiled once: that takes longer than the database does. */
+const compiled = new WeakMap<object, HealthQueries>();
+
+function queriesOf(db: Kysely<Database>): HealthQueries {
+  const known = compiled.get(db);
+  if (known !== undefined) return known;
+  const end = db
+    .updateTable("keys")
+    .set({ bindings_ended_at: 0 })
+    .where("id", "=", "")
+    .where("secret_version", "=", 0)
+    .compile();
+  const columns = Object.keys(anyRow) as (keyof HealthTable)[];
+  const values = sql.join(columns.map(() => sql.val(null)));
+  const save = sql`
+    insert into key_healths (${sql.join(columns.map((column) => sql.ref(column)))})
+    select ${values} where exists (select 1 from keys where id = ${""} and secret_version = ${0})
+    on conflict (key_id, model) do update set ${sql.join(
+      columns
+        .filter((column) => column !== "key_id" && column !== "model")
+        .map((column) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
+    )}`.compile(db);
+  const queries = { end, save };
+  compiled.set(db, queries);
+  return queries;
 }
 
 /** The versions of the keys' values; of a key that is gone, none. */
@@ -135,6 +195,16 @@ function toRow({ keyId, model, secretVersion, health, reason }: HealthRecord): I
     reason_at: at,
   };
 }
+
+/** For the order of the columns, which is that of each row. */
+const anyRow = toRow({
+  poolId: "",
+  keyId: "",
+  secretVersion: 0,
+  model: "",
+  health: { failures: 0, cooldowns: 0, failuresSeen: 0, cooledAt: 0, coolUntil: 0, wait: "ladder" },
+  reason: undefined,
+});
 
 function toRecord(row: Selectable<HealthTable> & { readonly provider_id: string }): HealthRecord {
   const reason = fromReasonValues({

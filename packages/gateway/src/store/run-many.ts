@@ -1,9 +1,24 @@
-import type { CompiledQuery, Kysely } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Kysely } from "kysely";
 
 /** A connection that runs one statement for many rows of parameters in one go. */
 export interface BatchingConnection {
   /** @returns how many rows were changed in all */
   executeBatch(sql: string, rows: readonly (readonly unknown[])[]): Promise<number>;
+}
+
+/** A connection that runs a whole transaction in one go. */
+export interface TransactingConnection {
+  /** @returns what each row of each part has changed */
+  executeTransaction(
+    parts: readonly TransactionPart[],
+    outlivesPower: boolean,
+  ): Promise<readonly (readonly number[])[]>;
+}
+
+/** One statement, run once for each row of parameters, which replace the compiled ones. */
+export interface TransactionPart {
+  readonly query: CompiledQuery;
+  readonly rows: readonly (readonly unknown[])[];
 }
 
 /** Rows in one message to the thread: large enough that the journey costs little, small enough to copy in a few ms. */
@@ -41,6 +56,23 @@ export async function runMany<DB>(
       }
     }
     return changed;
+  });
+}
+
+/**
+ * Runs statements in a transaction of their own, in one go.
+ *
+ * @param outlivesPower whether it is to be safe from a power cut as well, not only from the end of the process
+ * @returns what each row of each part has changed; undefined if the connection cannot do that, and nothing was done
+ */
+export async function runTransaction<DB>(
+  db: Kysely<DB>,
+  parts: readonly TransactionPart[],
+  outlivesPower: boolean,
+): Promise<readonly (readonly number[])[] | undefined> {
+  return await db.getExecutor().provideConnection(async (connection) => {
+    if (!("executeTransaction" in connection)) return undefined;
+    return await (connection as DatabaseConnection & TransactingConnection).executeTransaction(parts, outlivesPower);
   });
 }
 

@@ -9,9 +9,19 @@ export type SqliteCommand =
   | { readonly kind: "query"; readonly sql: string; readonly parameters: readonly SqliteValue[] }
   /** One statement for each row of parameters, prepared once. */
   | { readonly kind: "batch"; readonly sql: string; readonly rows: readonly (readonly SqliteValue[])[] }
+  /** Statements for many rows of parameters, all in one transaction of their own. @see SqliteTransaction */
+  | ({ readonly kind: "transaction" } & SqliteTransaction)
   /** Ends the open transaction; none is open any more after a full disk, and that is no error. */
   | { readonly kind: "rollback" }
   | { readonly kind: "close" };
+
+export interface SqliteTransaction {
+  readonly parts: readonly { readonly sql: string; readonly rows: readonly (readonly SqliteValue[])[] }[];
+  /** How long a lock is waited for, ms. */
+  readonly waitMs: number;
+  /** Whether it outlives a power cut; else it outlives the process, `kill -9` included. */
+  readonly outlivesPower: boolean;
+}
 
 /** Extended result codes that SQLite leaves free, for what only a look at the files can tell. The low byte is SQLite's. */
 export const ownFaults = {
@@ -30,6 +40,8 @@ export interface SqliteRequest {
 export interface SqliteResult {
   readonly rows: readonly Readonly<Record<string, SqliteValue>>[];
   readonly changes: number;
+  /** Of a transaction in one piece: what each row of each part has changed. */
+  readonly changesOf?: readonly (readonly number[])[];
 }
 
 export interface SqliteFault {

@@ -9,6 +9,7 @@ import {
   type SqliteReply,
   type SqliteRequest,
   type SqliteResult,
+  type SqliteTransaction,
 } from "./sqlite-protocol.ts";
 
 // The thread that owns one connection. It may wait for a lock or a slow disk as long as it must: nobody else waits.
@@ -73,12 +74,35 @@ function execute(command: SqliteCommand): SqliteResult {
       for (const row of command.rows) changes += Number(statement.run(...(row as never[])).changes);
       return { rows: [], changes };
     }
+    case "transaction":
+      return transact(command);
     case "rollback":
       if (database?.isTransaction === true) database.exec("rollback");
       return nothing;
     case "close":
       close();
       return nothing;
+  }
+}
+
+/** For one journey between the threads: each takes longer than a statement does. */
+function transact({ parts, waitMs, outlivesPower }: SqliteTransaction): SqliteResult {
+  refuseForeignFiles();
+  if (database === undefined) throw new Error("the database is not open");
+  database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  // The log is written, and not waited for; the next transaction that waits has it synced as well.
+  if (!outlivesPower) database.exec("PRAGMA synchronous = NORMAL");
+  try {
+    prepare("begin immediate").statement.run();
+    const changesOf = parts.map(({ sql, rows }) => {
+      const { statement } = prepare(sql);
+      return rows.map((row) => Number(statement.run(...(row as never[])).changes));
+    });
+    prepare("commit").statement.run();
+    return { rows: [], changes: 0, changesOf };
+  } finally {
+    if (database.isTransaction) database.exec("rollback");
+    if (!outlivesPower) database.exec("PRAGMA synchronous = FULL");
   }
 }
 
