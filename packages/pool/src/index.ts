@@ -3,21 +3,22 @@ export type { Clock } from "./ports/clock.ts";
 export type { AttemptRecord, EventSink, PoolEvent } from "./ports/events.ts";
 export type { DisabledRecord, HealthRecord, Journal, StatusReason } from "./ports/journal.ts";
 export { maskSecret, Secret } from "./ports/secrets.ts";
-export type {
-  Choice,
-  KeyEntry,
-  KeySnapshot,
-  KeyState,
-  PassedOver,
-  Pin,
-  Question,
-  RestoredBinding,
-  SessionRef,
-  SharedState,
-  Standing,
-  StatePolicy,
-  Ticket,
-  TouchedSession,
+export {
+  type Choice,
+  defaultAffinity,
+  type KeyEntry,
+  type KeySnapshot,
+  type KeyState,
+  type PassedOver,
+  type Pin,
+  type Question,
+  type RestoredBinding,
+  type SessionRef,
+  type SharedState,
+  type Standing,
+  type StatePolicy,
+  type Ticket,
+  type TouchedSession,
 } from "./ports/shared-state.ts";
 export { type BindingTable } from "./rules/binding-table.ts";
 export {
@@ -48,11 +49,13 @@ export {
   type DispatchOutcome,
   type Ending,
   type Opening,
+  safeMethods,
   type Transport,
   type UpstreamAnswer,
 } from "./dispatch.ts";
 export { joinPath, refusePath } from "./providers/addresses.ts";
 export {
+  accountHeaders,
   clientCredentials,
   credentialFor,
   credentialHeaders,
@@ -60,25 +63,39 @@ export {
   withoutKeySubprotocols,
 } from "./providers/credentials.ts";
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
-export { jsonValue, scanFields, stringValue } from "./providers/json-scan.ts";
+export { brokenError, type OwnAnswer, ownAnswer, type OwnError, refusalError } from "./providers/own-answers.ts";
+export { type Asked, type AskedPool, type AskingRequest, askPool, type RequestBytes } from "./providers/question.ts";
+export * as providers from "./providers/presets.ts";
+export type { CustomProvider, Provider } from "./providers/presets.ts";
+export {
+  type KeyFault,
+  type KeyTextFault,
+  maxKeyLength,
+  quotesAround,
+  readKeyText,
+  readVariable,
+  type ReadKeyText,
+  type ReadVariable,
+  trimInvisible,
+} from "./rules/key-text.ts";
+export { type KeyStatus, type ShownReason, type ShownStatus, statusOf, type Unresolved } from "./key-status.ts";
+export { mayHaveBody } from "./rules/opening.ts";
+export {
+  type AnswerHead,
+  type AnswerWatch,
+  type BodyControl,
+  type BodySink,
+  errorBytes,
+  headersAboutBytes,
+  HeldAnswer,
+} from "./transport/held-answer.ts";
+export { isTappable, ObjectTap, type TapReading } from "./transport/object-tap.ts";
+export { jsonValue } from "./providers/json-scan.ts";
 export type { ProviderKind } from "./providers/kinds.ts";
-export { isSharable, ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
+export { ownSessionHeader, sessionValueHash } from "./providers/sessions.ts";
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
-export {
-  isListing,
-  keepingFields,
-  keepsEverything,
-  mayShowObjects,
-  objectInLocation,
-  objectInModel,
-  objectPrint,
-  objectsInBody,
-  objectsInPath,
-  objectsInQuery,
-  objectsShown,
-} from "./providers/objects.ts";
+export { objectPrint, objectsInHead } from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";
-export { type Conversation, conversationOf, openingOf } from "./providers/conversation.ts";

@@ -87,6 +87,20 @@ export function objectInLocation(location: string): string[] {
 }
 
 /**
+ * What a `POST` has made is told where it is to be found (RFC 9110 §10.2.2; Azure's jobs have a header of their own).
+ *
+ * @param method of the request
+ */
+export function objectsInHead(
+  answer: { readonly status: number; header(name: string): string | undefined },
+  method: string,
+): string[] {
+  if (method !== "POST" || (answer.status !== 201 && answer.status !== 202)) return [];
+  const places = [answer.header("location"), answer.header("operation-location")];
+  return places.flatMap((place) => (place === undefined ? [] : objectInLocation(place)));
+}
+
+/**
  * The ids that a request's JSON body names, those that continue something stored first.
  *
  * @param text the body; it may be read as Latin-1, since ids are ASCII
