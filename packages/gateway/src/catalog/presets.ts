@@ -1,4 +1,4 @@
-import { type Provider, providers } from "@keywheel/pool";
+import { isHostOf, type Provider, providers } from "@keywheel/pool";
 import type { PresetSlug } from "../contract/provider.ts";
 import type { ProviderKind } from "../store/store.ts";
 
@@ -32,8 +32,10 @@ const inOrder = [
   "vllm",
 ] as const satisfies readonly PresetSlug[];
 
+const presetOf: Readonly<Record<PresetSlug, Provider>> = providers;
+
 /** In the order in which they are offered. @see contract §3 */
-export const providerPresets: readonly ProviderPreset[] = inOrder.map((slug) => ({ ...providers[slug], slug }));
+export const providerPresets: readonly ProviderPreset[] = inOrder.map((slug) => ({ ...presetOf[slug], slug }));
 
 const bySlug: ReadonlyMap<string, ProviderPreset> = new Map(providerPresets.map((preset) => [preset.slug, preset]));
 
@@ -53,10 +55,6 @@ export function presetOfUrl(baseUrl: string): ProviderPreset | undefined {
     return port === "1234" ? presetBySlug("lmstudio") : undefined;
   }
   return providerPresets.find((preset) => preset.hosts.some((host) => isHostOf(hostname, host)));
-}
-
-function isHostOf(hostname: string, host: string): boolean {
-  return host.startsWith(".") ? `.${hostname}`.endsWith(host) : hostname === host;
 }
 
 /** The kind of API that is spoken under a base URL: many a vendor has another one under a path that names it. */

@@ -25,7 +25,7 @@ import {
 } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { Affinity } from "./affinity.ts";
+import { Affinity, type Bindings } from "./affinity.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
@@ -226,6 +226,11 @@ export class MemoryState implements SharedState {
 
   drainPins(limit: number): readonly Pin[] {
     return this.#affinity.drainPins(limit);
+  }
+
+  /** All sessions, conversations and objects that belong to keys of a pool, as they could be restored. */
+  bindings(poolId: string): Bindings {
+    return this.#affinity.bindingsOf(poolId, this.#pool(poolId));
   }
 
   restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void {
