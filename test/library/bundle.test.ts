@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/lib/build.mjs";
-import { bundle } from "./bundle.ts";
+import { bundle, bundleForPage } from "./bundle.ts";
 
 beforeAll(ensureBuilt);
 
@@ -9,7 +9,24 @@ const one = `
   import { createPool, providers } from "@keywheel/pool";
   export const pool = createPool({ provider: providers.anthropic, keys: [] });`;
 
+/** Of a thousand bytes. */
+const kilobytes = (count: number): number => count * 1_000;
+
 describe("the library in a bundle", () => {
+  it("is under 20 KB compressed with all providers where a page loads it; what requests need follows with the first", async () => {
+    const { atStart, later } = await bundleForPage(everything);
+
+    expect(atStart.brotliBytes).toBeLessThan(kilobytes(18));
+    expect(atStart.gzipBytes).toBeLessThan(kilobytes(20));
+    expect(later.brotliBytes).toBeLessThan(kilobytes(22.5));
+  });
+
+  it("is under 39 KB compressed with all providers and everything in one file", async () => {
+    const { brotliBytes } = await bundle(everything);
+
+    expect(brotliBytes).toBeLessThan(kilobytes(39));
+  });
+
   it("leaves out the providers that are not used", async () => {
     const [all, anthropic] = [await bundle(everything), await bundle(one)];
 
@@ -21,8 +38,8 @@ describe("the library in a bundle", () => {
   });
 
   it("leaves nothing where nothing of it is used", async () => {
-    const { bytes } = await bundle('import "@keywheel/pool"; export const nothing = 0;');
+    const { code } = await bundle('import "@keywheel/pool"; export const nothing = 0;');
 
-    expect(bytes).toBeLessThan(100);
+    expect(code.length).toBeLessThan(100);
   });
 });

@@ -13,7 +13,8 @@ export type { PoolPorts } from "./pool.ts";
 export type { Bindings } from "./memory/affinity.ts";
 export type { CellState } from "./memory/cell-state.ts";
 export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
-export type { MadeChoice, SharedView } from "./memory/shared-view.ts";
+export type { MadeChoice, SharedView, ViewParts } from "./memory/shared-view.ts";
+export { ViewedState } from "./memory/viewed-state.ts";
 export {
   type Beginning,
   type Delivery,

@@ -12,7 +12,7 @@ import type { EpochMs } from "../rules/time.ts";
 import { startTimer } from "../transport/timer.ts";
 import { entryOf, readKeys, type RingKey, type Variables } from "./key-ring.ts";
 import { Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
-import { PooledFetch } from "./pooled-fetch.ts";
+import type { FetchParts, PooledFetch } from "./pooled-fetch.ts";
 import { withoutSecrets } from "./redact.ts";
 import { isSnapshot, type KeyRecord, type PoolSnapshot, type PoolStore } from "./snapshot.ts";
 
@@ -183,7 +183,8 @@ class RunningPool implements KeyPool {
   readonly #env: Variables;
   readonly #policy: StatePolicy;
   readonly #store: StoreKeeper | undefined;
-  readonly #fetch: PooledFetch;
+  readonly #fetchParts: FetchParts;
+  #fetch: Promise<PooledFetch> | undefined;
   readonly #listeners = new Map<string, Set<(event: never) => void>>();
   /** Every value that was ever here: a running answer may still quote it. */
   readonly #values = new Set<string>();
@@ -230,7 +231,7 @@ class RunningPool implements KeyPool {
       redact: (text) => withoutSecrets(text, this.#values),
     });
     const ownFetch = options.fetch;
-    this.#fetch = new PooledFetch({
+    this.#fetchParts = {
       pool: this.#pool,
       provider,
       baseURL: baseOf(options.baseURL),
@@ -246,14 +247,15 @@ class RunningPool implements KeyPool {
       onAttempt: (requestId, attempt) => this.#tell({ type: "attempt-ended", poolId: this.name, requestId, attempt }),
       onNotice: ({ notice, code, message }) =>
         this.#notice(notice ?? code, message === undefined ? undefined : this.#pool.redact(message)),
-    });
+    };
     this.#ready = this.#begin();
   }
 
   fetch(session?: string): typeof globalThis.fetch {
-    return (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
       if (++this.#requests % sweepEvery === 0) void this.#sweep();
-      return this.#fetch.serve(input, init, session);
+      this.#fetch ??= this.#loadFetch();
+      return (await this.#fetch).serve(input, init, session);
     };
   }
 
@@ -329,6 +331,21 @@ class RunningPool implements KeyPool {
   /** What is printed of it: enough to know it by. */
   toJSON(): object {
     return { name: this.name, keys: this.#keys.map(({ id }) => id) };
+  }
+
+  /**
+   * More than half of the library is about requests and what answers mean. A page need not load it before there is a request;
+   * where a program is one file, it is in it.
+   */
+  async #loadFetch(): Promise<PooledFetch> {
+    try {
+      const { PooledFetch } = await import("./pooled-fetch.ts");
+      return new PooledFetch(this.#fetchParts);
+    } catch (error) {
+      // A page that was offline for a moment must not stay without it.
+      this.#fetch = undefined;
+      throw error;
+    }
   }
 
   async #begin(): Promise<void> {
