@@ -16,15 +16,15 @@ describe("the library in a bundle", () => {
   it("is under 20 KB compressed with all providers where a page loads it; what requests need follows with the first", async () => {
     const { atStart, later } = await bundleForPage(everything);
 
-    expect(atStart.brotliBytes).toBeLessThan(kilobytes(18));
-    expect(atStart.gzipBytes).toBeLessThan(kilobytes(20));
-    expect(later.brotliBytes).toBeLessThan(kilobytes(22.5));
+    expect(atStart.brotliBytes).toBeLessThan(kilobytes(17));
+    expect(atStart.gzipBytes).toBeLessThan(kilobytes(19));
+    expect(later.brotliBytes).toBeLessThan(kilobytes(24));
   });
 
-  it("is under 39 KB compressed with all providers and everything in one file", async () => {
+  it("is under 40 KB compressed with all providers and everything in one file", async () => {
     const { brotliBytes } = await bundle(everything);
 
-    expect(brotliBytes).toBeLessThan(kilobytes(39));
+    expect(brotliBytes).toBeLessThan(kilobytes(40));
   });
 
   it("leaves out the providers that are not used", async () => {

@@ -37,6 +37,7 @@ export type { Meaning, RecognisedAnswer } from "../rules/recognised-answer.ts";
 export type { DurationMs, EpochMs } from "../rules/time.ts";
 export type { ReasonCode } from "../rules/verdict.ts";
 export type { WaitRule } from "../rules/wait-hint.ts";
-export { createPool, type KeyPool, type KeyView, type PoolEventOf } from "./key-pool.ts";
+export { createPool, type KeyPool, type KeyView } from "./key-pool.ts";
+export type { PoolEventOf } from "./listeners.ts";
 export type { AffinityOptions, CooldownOptions, KeyOptions, PoolOptions } from "./options.ts";
 export type { KeyRecord, PoolSnapshot, PoolStore } from "./snapshot.ts";

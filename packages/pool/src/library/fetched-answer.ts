@@ -3,18 +3,28 @@ import type { EpochMs } from "../rules/time.ts";
 import { type AnswerWatch, HeldAnswer } from "../transport/held-answer.ts";
 import { joined } from "./request.ts";
 
+/** What an answer hangs on. */
+export interface Exchange {
+  /** Ends it; the body is broken off then. */
+  abort(): void;
+  /** It has ended by itself. */
+  release(): void;
+}
+
 /** An answer of `fetch`, which has undone its content coding. */
 export class FetchedAnswer extends HeldAnswer {
   readonly response: Response;
 
-  /** @param abort ends the exchange; the body is broken off then */
-  constructor(response: Response, request: { readonly method: string }, receivedAt: EpochMs, abort: () => void) {
+  constructor(response: Response, request: { readonly method: string }, receivedAt: EpochMs, exchange: Exchange) {
     const flow = new Flow();
     const { status } = response;
-    super({ status, method: request.method, receivedAt }, { ...flow.control, abort });
+    super({ status, method: request.method, receivedAt }, { ...flow.control, abort: () => exchange.abort() });
     this.response = response;
-    if (response.body === null) this.end();
-    else void this.#pump(response.body.getReader(), flow);
+    if (response.body !== null) void this.#pump(response.body.getReader(), flow, exchange);
+    else {
+      this.end();
+      exchange.release();
+    }
   }
 
   header(name: string): string | undefined {
@@ -51,7 +61,7 @@ export class FetchedAnswer extends HeldAnswer {
     };
   }
 
-  async #pump(reader: ReadableStreamDefaultReader<Uint8Array>, flow: Flow): Promise<void> {
+  async #pump(reader: ReadableStreamDefaultReader<Uint8Array>, flow: Flow, exchange: Exchange): Promise<void> {
     try {
       for (;;) {
         await flow.isOpen;
@@ -61,6 +71,8 @@ export class FetchedAnswer extends HeldAnswer {
       }
     } catch (error) {
       this.fail(error);
+    } finally {
+      exchange.release();
     }
   }
 }

@@ -1,7 +1,15 @@
 import { inspect } from "node:util";
-import { openAiError } from "@keywheel/testkit";
+import { createFakeClock, openAiError } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
-import { createPool, isKeywheelError, type PoolEvent, type PoolSnapshot, providers } from "../index.ts";
+import {
+  createPool,
+  isKeywheelError,
+  type Journal,
+  MemoryState,
+  type PoolEvent,
+  type PoolSnapshot,
+  providers,
+} from "../index.ts";
 import { aPool, type PoolBench } from "./pool-bench.test-bench.ts";
 
 const limited = openAiError(429, { message: "Slow down", type: "requests", code: "rate_limit_exceeded" });
@@ -303,6 +311,76 @@ describe("a store", () => {
 
     expect((await bench.send()).status).toBe(200);
     expect(notices).toEqual(["store_failed: the disk is full"]);
+  });
+});
+
+describe("ports of one's own", () => {
+  it("hold the state and are told what must last", async () => {
+    const records: string[] = [];
+    const clock = createFakeClock();
+    const state = new MemoryState({ clock });
+    const journal: Journal = {
+      saveHealth: async ({ keyId, health }) => void records.push(`${keyId} failed ${health.failures}`),
+      disableKey: async ({ keyId, reason }) => void records.push(`${keyId} ${reason.code}`),
+    };
+    await using bench = await aPool({ state, journal, clock });
+    bench.provider.forKey(bench.keys[0]!).next(limited);
+    bench.provider.revoke(bench.keys[1]!);
+
+    await (await bench.send({ session: "chat-1" })).text();
+
+    expect(records).toEqual(["A failed 1", "B authentication_failed"]);
+    expect((await state.snapshot("openai")).map(({ boundSessions }) => boundSessions)).toEqual([0, 0, 1]);
+    expect(await bench.pool.snapshot()).toMatchObject({ sessions: [], pins: [] });
+  });
+
+  it("that fail hold up no request, and are told of", async () => {
+    const notices: string[] = [];
+    const fail = (): Promise<void> => Promise.reject(new Error("the table is gone"));
+    await using bench = await aPool({ journal: { saveHealth: fail, disableKey: fail } });
+    bench.pool.on("notice", ({ code, message }) => notices.push(`${code}: ${message}`));
+    bench.provider.revoke(bench.keys[0]!);
+
+    expect((await bench.send()).status).toBe(200);
+    expect(notices).toEqual(["journal_failed: the table is gone"]);
+  });
+});
+
+describe("a provider of one's own", () => {
+  it("speaks OpenAI's API, at its address and nowhere else", async () => {
+    const provider = providers.openaiCompatible({ name: "My vLLM", baseURL: "http://llm.example:8000/v1" });
+    const fetch: typeof globalThis.fetch = async () =>
+      Response.json({ error: { message: "Slow down" } }, { status: 429 });
+    await using pool = createPool({ provider, keys: ["sk-test-0123456789"], fetch });
+
+    const served = await pool.fetch()("http://llm.example:8000/v1/models");
+    const refused = await pool.fetch()("http://llm.example:8001/v1/models");
+
+    expect(pool.name).toBe("custom");
+    expect(((await served.json()) as { error: { message: string } }).error.message).toContain(
+      'No key of the provider "My vLLM" can serve this request: of 1 key 1 is cooling down.',
+    );
+    expect(refused.status).toBe(400);
+  });
+
+  it("speaks Anthropic's API with what is known of its maker", async () => {
+    const baseURL = "https://api.deepseek.com/anthropic";
+    const provider = providers.anthropicCompatible({ name: "DeepSeek", baseURL, slug: "deepseek" }, providers.deepseek);
+    const sent: string[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      sent.push(new Headers(init?.headers).get("x-api-key") ?? "");
+      return Response.json({ error: { type: "rate_limit_error", message: "Slow down" } }, { status: 429 });
+    };
+    await using pool = createPool({ provider, keys: ["sk-test-0123456789"], cooldown: { scope: "model" }, fetch });
+    const body = JSON.stringify({ model: "deepseek-chat", messages: [] });
+    const headers = { "content-type": "application/json" };
+
+    const response = await pool.fetch()(`${baseURL}/v1/messages`, { method: "POST", headers, body });
+
+    expect(sent).toEqual(["sk-test-0123456789"]);
+    // Its own answers say that the limit is the model's: the key itself does not rest.
+    expect((await pool.keys())[0]?.status).toBe("available");
+    expect(await response.json()).toMatchObject({ type: "error", error: { type: "rate_limit_error" } });
   });
 });
 

@@ -9,7 +9,10 @@ import type { PoolStore } from "./snapshot.ts";
 
 /** A key with what may be said about it. A plain string is a key with nothing said. */
 export interface KeyOptions {
-  /** The key itself, or `$NAME` for an environment variable that holds it. */
+  /**
+   * The key itself, or `$NAME` for an environment variable that holds it, which is looked up when the pool is made and whenever
+   * `setKeys` is called.
+   */
   readonly apiKey: string;
   /**
    * What the key is called in events, snapshots and errors; default: its mask (`sk-…9f2c`). Give one to keep a key's name over

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { chatChunks, freePort, messageEvents, openAiError, reply, type SseEvent, sseText } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import { createPool, providers } from "../index.ts";
@@ -79,6 +80,45 @@ describe("what goes to the provider", () => {
   });
 });
 
+describe("a redirect", () => {
+  it("is followed with the key at home and without it elsewhere", async () => {
+    const sent: string[] = [];
+    const answers: Readonly<Record<string, Response>> = {
+      "https://api.openai.com/v1/files/f/content": new Response(null, {
+        status: 302,
+        headers: { location: "/v1/other" },
+      }),
+      "https://api.openai.com/v1/other": Response.redirect("https://storage.example.com/f", 307),
+      "https://storage.example.com/f": new Response("content"),
+    };
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const { url } = new Request(input);
+      sent.push(`${url} ${new Headers(init?.headers).get("authorization") ?? "without a key"}`);
+      return answers[url] ?? Response.error();
+    };
+    await using pool = createPool({ provider: providers.openai, keys: ["sk-test-0123456789"], fetch });
+
+    const response = await pool.fetch()("https://api.openai.com/v1/files/f/content");
+
+    expect(await response.text()).toBe("content");
+    expect(sent).toEqual([
+      "https://api.openai.com/v1/files/f/content Bearer sk-test-0123456789",
+      "https://api.openai.com/v1/other Bearer sk-test-0123456789",
+      "https://storage.example.com/f without a key",
+    ]);
+  });
+
+  it("of a POST, or one that was not to be followed, is given back", async () => {
+    await using bench = await aPool();
+    bench.provider.forKey(bench.keys[0]!).always(reply.redirect("http://127.0.0.1:9/elsewhere", 307));
+
+    const posted = await bench.send({ session: "s" });
+    const manual = await bench.send({ session: "s", path: "/models", method: "GET", body: null, redirect: "manual" });
+
+    expect([posted.status, manual.status]).toEqual([307, 307]);
+  });
+});
+
 describe("a body", () => {
   const text = JSON.stringify({ model: "gpt-test", messages: [{ role: "user", content: "Hello" }] });
   const json = { "content-type": "application/json" };
@@ -126,6 +166,19 @@ describe("a body", () => {
     expect(response.headers.get("x-keywheel-attempts")).toBe("2");
     expect(bench.provider.requests.map((one) => one.body.toString())).toEqual([text, text]);
     expect((await bench.pool.keys()).map((key) => key.boundSessions)).toEqual([0, 1, 0]);
+  });
+
+  it("of a Request that is too large to be kept is sent once", async () => {
+    await using bench = await aPool();
+    bench.provider.forKey(bench.keys[0]!).next(limited);
+    const bytes = new Uint8Array(9 * 1024 * 1024).fill(0x20);
+    const request = new Request(`${bench.provider.baseUrl}/embeddings`, { method: "POST", headers: json, body: bytes });
+
+    const response = await bench.pool.fetch()(request);
+
+    expect(response.status).toBe(429);
+    expect(bench.provider.picks()).toBe("A");
+    expect(bench.provider.requests[0]?.body.length).toBe(bytes.length);
   });
 
   it("that is a stream goes out as it comes and only once; its refusal is given back", async () => {
@@ -352,6 +405,17 @@ describe("a signal", () => {
 
     await expect(pending).rejects.toMatchObject({ name: "AbortError" });
     expect((await bench.pool.keys())[0]?.status).toBe("available");
+  });
+
+  it("that lives on holds nothing of requests that have ended", async () => {
+    await using bench = await aPool();
+    const { signal } = new AbortController();
+    bench.provider.forKey(bench.keys[0]!).next(limited);
+
+    for (let call = 0; call < 3; call++) await (await bench.send({ signal })).text();
+    await bench.send({ signal, path: "/models", method: "HEAD", body: null });
+
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("breaks a stream off under its reader", async () => {

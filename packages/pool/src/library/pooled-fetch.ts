@@ -5,14 +5,16 @@ import type { Clock } from "../ports/clock.ts";
 import type { AttemptRecord } from "../ports/events.ts";
 import type { Secret } from "../ports/secrets.ts";
 import { answerRulesOf } from "../providers/answers/rules.ts";
-import { credentialFor } from "../providers/credentials.ts";
+import { credentialFor, credentialHeaders } from "../providers/credentials.ts";
 import { isHostOf } from "../providers/hosts.ts";
 import { objectPrint, objectsInHead } from "../providers/objects.ts";
 import { type OwnError, ownAnswer, refusalError } from "../providers/own-answers.ts";
 import type { Provider } from "../providers/presets.ts";
-import { type Asked, askPool } from "../providers/question.ts";
+import { type Asked, askPool, scopeOf } from "../providers/question.ts";
+import { ownSessionHeader, sessionOf } from "../providers/sessions.ts";
 import { judge } from "../rules/judge.ts";
 import type { AnswerRules } from "../rules/recognised-answer.ts";
+import type { Fingerprint } from "../rules/fingerprint.ts";
 import { SharedValues } from "../rules/shared-values.ts";
 import type { DurationMs } from "../rules/time.ts";
 import type { Verdict } from "../rules/verdict.ts";
@@ -84,13 +86,17 @@ export class PooledFetch {
     return new Course(this.#parts, request, asked, this.#rules).run(String(++this.#requests));
   }
 
+  /** The fingerprint of a session that was named with `fetch(session)` or our own header. */
+  printOf(session: string): Fingerprint | undefined {
+    const header = (name: string): string | undefined => (name === ownSessionHeader ? session : undefined);
+    return sessionOf(scopeOf(this.#parts.pool.id, ""), header, new Map())?.fingerprint;
+  }
+
   /** Keys go to the provider and to nobody else, whatever address a program came by. */
   #refusalOf({ url }: PooledRequest): OwnError | undefined {
-    const { provider, baseURL, isClosed } = this.#parts;
+    const { provider, isClosed } = this.#parts;
     if (isClosed()) return { code: "no_usable_key", message: "This pool of keys was closed." };
-    const isOwn = url.protocol === "https:" && provider.hosts.some((host) => isHostOf(url.hostname, host));
-    const homes = [baseURL?.origin, URL.parse(provider.baseUrl)?.origin];
-    if (isOwn || homes.includes(url.origin)) return undefined;
+    if (isHome(url, this.#parts)) return undefined;
     const message =
       `The keys of this pool are sent to ${provider.name} only, and this request is for ${url.origin}. ` +
       "If they belong there, name that address as `baseURL` in the options of `createPool`.";
@@ -101,6 +107,16 @@ export class PooledFetch {
     return responseOf(this.#parts.provider, error);
   }
 }
+
+/** Whether keys may be sent there. */
+function isHome(url: URL, { provider, baseURL }: Pick<FetchParts, "provider" | "baseURL">): boolean {
+  if (url.protocol === "https:" && provider.hosts.some((host) => isHostOf(url.hostname, host))) return true;
+  return [baseURL?.origin, URL.parse(provider.baseUrl)?.origin].includes(url.origin);
+}
+
+/** RFC 9110 §15.4; of a request that has no body, all of them mean: the same again, there. */
+const redirecting = new Set([301, 302, 303, 307, 308]);
+const mostHops = 5;
 
 /** One call on its way: its attempts, and what is known of them. */
 class Course {
@@ -153,14 +169,33 @@ class Course {
     const link = new AbortLink(signal);
     this.#thrown = undefined;
     try {
-      const response = await this.#parts.fetch(url.href, { ...init, method, headers, body, signal: link.signal });
-      return { kind: "answer", answer: new FetchedAnswer(response, { method }, clock.now(), () => link.abort()) };
+      const response = await this.#fetch({ ...init, method, headers, body, signal: link.signal });
+      return { kind: "answer", answer: new FetchedAnswer(response, { method }, clock.now(), link) };
     } catch (error) {
       link.release();
       if (this.#isGone()) return { kind: "gone" };
       this.#thrown = error instanceof Error ? error : new Error(String(error));
       const message = `The provider could not be reached: ${this.#parts.pool.redact(wordsOf(error))}`;
       return { kind: "broken", fault: "unreachable", repeatable: safeMethods.has(method), message };
+    }
+  }
+
+  /** As `fetch` does it, but for redirects: they are followed here, so that a key goes nowhere but home. */
+  async #fetch(init: RequestInit & { readonly headers: Headers }): Promise<Response> {
+    const { fetch } = this.#parts;
+    let { url } = this.#request;
+    const follows = init.redirect === undefined || init.redirect === "follow";
+    for (let hop = 0; ; hop++) {
+      const response = await fetch(url.href, { ...init, ...(follows ? { redirect: "manual" } : {}) });
+      // A page is not told where to.
+      if (response.type === "opaqueredirect" && follows)
+        throw new TypeError("The provider redirects to another address");
+      const location = response.headers.get("location");
+      const isFollowed = follows && redirecting.has(response.status) && location !== null && hop < mostHops;
+      if (!isFollowed || !safeMethods.has(this.#request.method)) return response;
+      await response.body?.cancel();
+      url = new URL(location, url);
+      if (!isHome(url, this.#parts)) for (const name of credentialHeaders) init.headers.delete(name);
     }
   }
 

@@ -68,7 +68,11 @@ export async function readRequest(
     bytes: bytesOf(given),
     isReplayable: isReplayable(given),
     signal: init.signal ?? request?.signal,
-    init: { ...(request === undefined ? {} : settingsOf(request)), ...init },
+    init: {
+      ...(request === undefined ? {} : settingsOf(request)),
+      ...(given instanceof ReadableStream ? { duplex: "half" } : {}),
+      ...init,
+    },
   };
 }
 

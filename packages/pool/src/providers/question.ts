@@ -79,7 +79,7 @@ export function askPool(request: AskingRequest, pool: AskedPool): Asked {
   const { method, path, poolId } = request;
   const json = isReadableJson(request) ? request.body : undefined;
   const fields = json === undefined ? noFields : scanFields(json.bytes, scannedFields);
-  const scope = `${poolId}\n${request.caller}`;
+  const scope = scopeOf(poolId, request.caller);
   const named = sessionOf(scope, request.header, fields);
   const mayBeShared = named !== undefined && isSharable(named);
   const session = mayBeShared && isShared(named, json, request.at, pool.sharedValues) ? undefined : named;
@@ -97,6 +97,11 @@ export function askPool(request: AskingRequest, pool: AskedPool): Asked {
   };
   const shows = mayShowObjects(method, path, fields, json) || keepsEverything(request.preset);
   return { question, model: model?.slice(0, longestModel), mayShowObjects: shows };
+}
+
+/** What keeps equal sessions of different pools and callers apart. */
+export function scopeOf(poolId: string, caller: string): string {
+  return `${poolId}\n${caller}`;
 }
 
 function isShared(
