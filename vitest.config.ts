@@ -42,7 +42,7 @@ export default defineConfig({
           server: { deps: { inline: [/\/node_modules\/(ai|@ai-sdk|eventsource-parser)\//] } },
           globalSetup: ["test/postgres-setup.ts"],
           include: ["test/**/*.test.ts"],
-          exclude: ["test/faults/**"],
+          exclude: ["**/node_modules/**", "test/faults/**"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
