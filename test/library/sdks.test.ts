@@ -247,6 +247,23 @@ describe("@google/genai", () => {
   });
 });
 
+describe("an upload to Gemini", () => {
+  it("goes to the key that began it, as do calls that name the file", async () => {
+    const provider = await startScriptedProvider({ kind: "gemini", keys });
+    await using pool = createPool({ provider: providers.gemini, keys, baseURL: provider.baseUrl });
+    const httpOptions = { baseUrl: provider.origin, fetch: pool.fetch() };
+    const client = new GoogleGenAI({ apiKey: "pool", httpOptions });
+
+    const file = await client.files.upload({ file: new Blob(["Hello wheel"]), config: { mimeType: "text/plain" } });
+    const read = await client.files.get({ name: file.name ?? "" });
+
+    expect(read.name).toBe(file.name);
+    expect(provider.picks()).toMatch(/^A{3,}$/);
+    expect(provider.faults).toEqual([]);
+    await provider.close();
+  });
+});
+
 describe("the Vercel AI SDK", () => {
   const prompt = "Hello wheel";
   const call = { maxRetries: 0, maxOutputTokens: 64 };

@@ -7,6 +7,7 @@ import {
   type Journal,
   MemoryState,
   type PoolEvent,
+  type PoolOptions,
   type PoolSnapshot,
   providers,
 } from "../index.ts";
@@ -204,6 +205,15 @@ describe("options", () => {
     const make = (): unknown => createPool({ provider: providers.openai, keys: [], ...options });
 
     expect(faultsOf(make)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it("of programs without types are told what is wanted", () => {
+    const make = (): unknown => createPool({ provider: "openai", keys: "$KEY" } as unknown as PoolOptions);
+
+    expect(faultsOf(make)).toEqual([
+      'Expected `provider` to be one of `providers`, such as `providers.openai`, got "openai"',
+      "Expected `keys` to be a list of keys, got string",
+    ]);
   });
 
   it("name environment variables, and the error names those that are not set", async () => {

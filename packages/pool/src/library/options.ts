@@ -104,6 +104,24 @@ export class Faults {
   }
 }
 
+/**
+ * What programs without types get wrong at once.
+ *
+ * @throws KeywheelError that says what is wanted
+ */
+export function checkShape({ provider, keys }: Partial<Record<"provider" | "keys", unknown>>): void {
+  const faults = new Faults();
+  if (typeof provider !== "object" || provider === null || !("slug" in provider)) {
+    const got = typeof provider === "string" ? JSON.stringify(provider) : typeof provider;
+    faults.add(
+      "provider",
+      `Expected \`provider\` to be one of \`providers\`, such as \`providers.openai\`, got ${got}`,
+    );
+  }
+  if (!Array.isArray(keys)) faults.add("keys", `Expected \`keys\` to be a list of keys, got ${typeof keys}`);
+  faults.check();
+}
+
 /** The rules that options amount to. @throws KeywheelError for numbers out of their range */
 export function policyOf({ cooldown = {}, affinity = {}, retry = {} }: PoolOptions): StatePolicy {
   const { baseMs = defaultCooldownPolicy.baseMs, capMs = Math.max(defaultCooldownPolicy.capMs, baseMs) } = cooldown;

@@ -7,7 +7,7 @@ import type { Secret } from "../ports/secrets.ts";
 import { answerRulesOf } from "../providers/answers/rules.ts";
 import { credentialFor, credentialHeaders } from "../providers/credentials.ts";
 import { isHostOf } from "../providers/hosts.ts";
-import { objectPrint, objectsInHead } from "../providers/objects.ts";
+import { objectPrint, objectsInHead, uploadInHead } from "../providers/objects.ts";
 import { type OwnError, ownAnswer, refusalError } from "../providers/own-answers.ts";
 import type { Provider } from "../providers/presets.ts";
 import { type Asked, askPool, scopeOf } from "../providers/question.ts";
@@ -228,7 +228,7 @@ class Course {
         keyId,
         ids.map((id) => objectPrint(pool.id, id)),
       );
-    learn(objectsInHead(answer, this.#request.method));
+    learn([...objectsInHead(answer, this.#request.method), ...uploadInHead(answer)]);
     const tap = this.#asked.mayShowObjects && isTappable(answer) ? new ObjectTap(answer, learn, tapReading) : undefined;
     const session = this.#asked.question.session?.id;
     return respond(answer, {

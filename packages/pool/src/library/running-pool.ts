@@ -9,7 +9,7 @@ import type { Secret } from "../ports/secrets.ts";
 import type { KeySnapshot, SharedState, StatePolicy } from "../ports/shared-state.ts";
 import { healthy } from "../rules/cooldown.ts";
 import { entryOf, readKeys, type RingKey, type Variables } from "./key-ring.ts";
-import { Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
+import { checkShape, Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
 import type { FetchParts, PooledFetch } from "./pooled-fetch.ts";
 import { withoutSecrets } from "./redact.ts";
 import { isSnapshot, type KeyRecord, type PoolSnapshot } from "./snapshot.ts";
@@ -48,6 +48,7 @@ export class RunningPool implements KeyPool {
   #requests = 0;
 
   constructor(options: PoolOptions) {
+    checkShape(options);
     const { provider, clock = systemClock, env = processEnvironment(), journal, store } = options;
     this.name = options.name ?? provider.slug;
     this.#clock = clock;
@@ -93,6 +94,7 @@ export class RunningPool implements KeyPool {
   }
 
   async setKeys(keys: readonly (string | KeyOptions)[]): Promise<void> {
+    checkShape({ provider: this.#fetchParts.provider, keys });
     const read = this.#read(keys);
     await this.#ready;
     for (const { id, secretVersion } of this.#keys) {

@@ -100,6 +100,12 @@ export function objectsInHead(
   return places.flatMap((place) => (place === undefined ? [] : objectInLocation(place)));
 }
 
+/** The upload that an answer says has begun: its bytes go to the key that began it. */
+export function uploadInHead(answer: { header(name: string): string | undefined }): string[] {
+  const address = answer.header("x-goog-upload-url");
+  return address === undefined ? [] : objectsInQuery(address.slice(address.indexOf("?") + 1));
+}
+
 /**
  * The ids that a request's JSON body names, those that continue something stored first.
  *
