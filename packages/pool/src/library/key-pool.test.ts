@@ -112,6 +112,15 @@ describe("a pool of keys", () => {
     expect(provider.picks()).toBe("ABABC");
   });
 
+  it("takes any text for the name of a session", async () => {
+    await using bench = await aPool();
+    const names = ["대화 1", "user@example.com\n", "대화 1", "user@example.com\n"];
+    for (const session of names) await (await bench.send({ session })).text();
+
+    expect(bench.provider.picks()).toBe("ABAB");
+    expect(await bench.pool.endSession("대화 1")).toBe(true);
+  });
+
   it("tells what happens, and a listener that throws harms no request", async () => {
     await using bench = await aPool();
     const { provider, keys, pool } = bench;

@@ -52,8 +52,8 @@ export async function readRequest(
   const url = new URL(input instanceof Request ? input.url : input);
   const method = (init.method ?? request?.method ?? "GET").toUpperCase();
   const sent = new Headers(init.headers ?? request?.headers);
-  if (session !== undefined) sent.set(ownSessionHeader, session);
-  const header = (name: string): string | undefined => sent.get(name) ?? undefined;
+  const header = (name: string): string | undefined =>
+    (name === ownSessionHeader ? session : undefined) ?? sent.get(name) ?? undefined;
   const headers = new Headers(sent);
   for (const name of [...credentialHeaders, ...accountHeaders, ownSessionHeader]) headers.delete(name);
   const query = withoutKeyParameter(url.search.slice(1));
