@@ -22,12 +22,27 @@ const schemas = ["zod", "@hono/zod-openapi"];
 export const rooms: readonly Room[] = [
   { path: "pool/src/rules" },
   { path: "pool/src/ports", types: ["rules"] },
-  { path: "pool/src/providers", rooms: ["rules"], types: ["ports"] },
+  { path: "pool/src/providers", rooms: ["rules", "errors.ts"], types: ["ports"] },
+  { path: "pool/src/key-status.ts", rooms: ["rules"], types: ["ports"] },
   { path: "pool/src/memory", rooms: ["rules", "ports", "errors.ts"] },
   { path: "pool/src/errors.ts", types: ["rules"] },
   { path: "pool/src/pool.ts", rooms: ["rules", "ports", "providers", "errors.ts"] },
   { path: "pool/src/dispatch.ts", rooms: ["rules", "ports", "providers", "errors.ts", "pool.ts"] },
-  { path: "pool/src/fetch.ts", rooms: ["rules", "ports", "providers", "errors.ts", "pool.ts", "dispatch.ts"] },
+  { path: "pool/src/transport", rooms: ["rules", "providers"], types: ["ports", "dispatch.ts"] },
+  {
+    path: "pool/src/library",
+    rooms: [
+      "rules",
+      "ports",
+      "providers",
+      "memory",
+      "errors.ts",
+      "key-status.ts",
+      "pool.ts",
+      "dispatch.ts",
+      "transport",
+    ],
+  },
 
   { path: "gateway/src/contract", packages: ["@keywheel/pool", ...schemas] },
   {

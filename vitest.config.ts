@@ -38,9 +38,11 @@ export default defineConfig({
         ssr: { resolve: { conditions } },
         test: {
           name: "program",
+          // A dependency of theirs has a condition "source" of its own, which Node would not read below node_modules.
+          server: { deps: { inline: [/\/node_modules\/(ai|@ai-sdk|eventsource-parser)\//] } },
           globalSetup: ["test/postgres-setup.ts"],
           include: ["test/**/*.test.ts"],
-          exclude: ["test/faults/**"],
+          exclude: ["**/node_modules/**", "test/faults/**"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

@@ -7,6 +7,7 @@ import { ensureInstalled } from "./lib/install.mjs";
 import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
+import { apiReference, ensureSideInstall, runtimes } from "./lib/side-install.mjs";
 import { say } from "./lib/say.mjs";
 
 /** What failed, apart from tests. @type {string[]} */
@@ -24,6 +25,8 @@ try {
   await ensureBuilt();
   await ensureBrowser();
   await ensureHaproxy();
+  await ensureSideInstall(runtimes);
+  await ensureSideInstall(apiReference);
   add(await runTests("program"));
   add(await runTests("faults"));
 } catch (error) {

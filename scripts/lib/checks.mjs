@@ -16,8 +16,8 @@ const format = { name: "format", commands: [["oxfmt", "--check"]] };
 /** @type {Check} */
 const lint = { name: "lint", commands: [["oxlint", "--deny-warnings", "--report-unused-disable-directives"]] };
 /**
- * Everything at once with Node's types, tests included; then the pool alone, as it is built, where neither Node nor the
- * browser exists; then the pages, where the browser does.
+ * Everything at once with Node's types, tests included; then the pool alone, as it is built, where Node does not exist, and
+ * of it what needs nobody, where neither Node nor the browser does; then the pages, where the browser does.
  *
  * @type {Check}
  */
@@ -26,6 +26,7 @@ const types = {
   commands: [
     ["tsc", "-p", "tsconfig.json"],
     ["tsc", "-p", "packages/pool", "--noEmit"],
+    ["tsc", "-p", "packages/pool/tsconfig.rules.json"],
     ["tsc", "-p", "packages/ui"],
   ],
 };

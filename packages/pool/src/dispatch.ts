@@ -55,6 +55,9 @@ export type Delivery<A extends UpstreamAnswer> =
   /** The client left. */
   | { readonly kind: "gone" };
 
+/** Methods that change nothing: sending them again does no harm. @see RFC 9110 §9.2.1 */
+export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
 /** Sends one request with one key. The dispatcher calls it again with other keys, never twice at a time. */
 export type Transport<A extends UpstreamAnswer> = (keyId: string) => Promise<Delivery<A>>;
 

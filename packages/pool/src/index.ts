@@ -1,45 +1,20 @@
-export * from "./errors.ts";
-export type { Clock } from "./ports/clock.ts";
-export type { AttemptRecord, EventSink, PoolEvent } from "./ports/events.ts";
-export type { DisabledRecord, HealthRecord, Journal, StatusReason } from "./ports/journal.ts";
-export { maskSecret, Secret } from "./ports/secrets.ts";
-export type {
-  Choice,
-  KeyEntry,
-  KeySnapshot,
-  KeyState,
-  PassedOver,
-  Pin,
-  Question,
-  RestoredBinding,
-  SessionRef,
-  SharedState,
-  Standing,
-  StatePolicy,
-  Ticket,
-  TouchedSession,
-} from "./ports/shared-state.ts";
+export * from "./library/api.ts";
+export { errorTable } from "./errors.ts";
+export type { EventSink } from "./ports/events.ts";
+export { maskSecret, redacted, Secret } from "./ports/secrets.ts";
+export { defaultAffinity } from "./ports/shared-state.ts";
 export { type BindingTable } from "./rules/binding-table.ts";
-export {
-  type CooldownPolicy,
-  defaultCooldownPolicy,
-  type Failure,
-  type Health,
-  healthy,
-  isCooling,
-  ladderMs,
-  restoreHealth,
-  type WaitSource,
-} from "./rules/cooldown.ts";
-export { fingerprint, type Fingerprint } from "./rules/fingerprint.ts";
+export { defaultCooldownPolicy, healthy, isCooling, ladderMs, restoreHealth } from "./rules/cooldown.ts";
+export { fingerprint } from "./rules/fingerprint.ts";
 export { SharedValues } from "./rules/shared-values.ts";
-export type { DurationMs, EpochMs } from "./rules/time.ts";
-export type { JudgedAnswer, KeyEffect, ReasonCode, RequestEffect, Verdict } from "./rules/verdict.ts";
+export type { JudgedAnswer, KeyEffect, RequestEffect, Verdict } from "./rules/verdict.ts";
 export { Pool } from "./pool.ts";
 export type { PoolPorts } from "./pool.ts";
+export type { Bindings } from "./memory/affinity.ts";
 export type { CellState } from "./memory/cell-state.ts";
 export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
-export type { MadeChoice, SharedView } from "./memory/shared-view.ts";
+export type { MadeChoice, SharedView, ViewParts } from "./memory/shared-view.ts";
+export { ViewedState } from "./memory/viewed-state.ts";
 export {
   type Beginning,
   type Delivery,
@@ -48,11 +23,13 @@ export {
   type DispatchOutcome,
   type Ending,
   type Opening,
+  safeMethods,
   type Transport,
   type UpstreamAnswer,
 } from "./dispatch.ts";
 export { joinPath, refusePath } from "./providers/addresses.ts";
 export {
+  accountHeaders,
   clientCredentials,
   credentialFor,
   credentialHeaders,
@@ -60,25 +37,37 @@ export {
   withoutKeySubprotocols,
 } from "./providers/credentials.ts";
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
-export { jsonValue, scanFields, stringValue } from "./providers/json-scan.ts";
-export type { ProviderKind } from "./providers/kinds.ts";
-export { isSharable, ownSessionHeader, sessionFields, sessionOf, sessionValueHash } from "./providers/sessions.ts";
+export { brokenError, type OwnAnswer, ownAnswer, type OwnError, refusalError } from "./providers/own-answers.ts";
+export { type Asked, type AskedPool, type AskingRequest, askPool, type RequestBytes } from "./providers/question.ts";
+export {
+  type KeyFault,
+  type KeyTextFault,
+  maxKeyLength,
+  quotesAround,
+  readKeyText,
+  readVariable,
+  type ReadKeyText,
+  type ReadVariable,
+  trimInvisible,
+} from "./rules/key-text.ts";
+export { type ShownStatus, statusOf, type Unresolved } from "./key-status.ts";
+export { isHostOf } from "./providers/hosts.ts";
+export { mayHaveBody } from "./rules/opening.ts";
+export {
+  type AnswerHead,
+  type AnswerWatch,
+  type BodyControl,
+  type BodySink,
+  errorBytes,
+  headersAboutBytes,
+  HeldAnswer,
+} from "./transport/held-answer.ts";
+export { isTappable, ObjectTap, type TapReading } from "./transport/object-tap.ts";
+export { jsonValue } from "./providers/json-scan.ts";
+export { ownSessionHeader, sessionValueHash } from "./providers/sessions.ts";
 export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts";
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
-export {
-  isListing,
-  keepingFields,
-  keepsEverything,
-  mayShowObjects,
-  objectInLocation,
-  objectInModel,
-  objectPrint,
-  objectsInBody,
-  objectsInPath,
-  objectsInQuery,
-  objectsShown,
-} from "./providers/objects.ts";
+export { objectPrint, objectsInHead } from "./providers/objects.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";
-export { type Conversation, conversationOf, openingOf } from "./providers/conversation.ts";

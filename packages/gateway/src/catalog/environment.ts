@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
-import { Secret } from "@keywheel/pool";
+import { quotesAround, readVariable, Secret, trimInvisible } from "@keywheel/pool";
 import { parseEnvFile } from "./env-file.ts";
-import { faultOfValue, trimInvisible } from "./key-text.ts";
 
 /** What an environment reference comes to at this moment. */
 export type Resolution =
@@ -29,9 +28,6 @@ export interface EnvironmentOptions {
   /** Told when the file cannot be read, once per reason, and of quotes that were taken off a value, once per name. */
   readonly warn?: (message: string) => void;
 }
-
-/** One pair of quotes around a value. Docker's --env-file and many shells' own files leave them on. */
-const quotesAround = /^(["'])(.*)\1$/s;
 
 /** The process's environment and an env file as keys refer to them. */
 export class Environment implements EnvironmentReader {
@@ -117,14 +113,8 @@ export class Environment implements EnvironmentReader {
 
 /** What the raw value of a variable comes to: cleaned as a pasted key is, or why it cannot be sent. Holds no part of it. */
 export function resolutionOf(name: string, raw: string | undefined): Resolution {
-  if (raw === undefined) return { kind: "unset", message: `The environment variable ${name} is not set` };
-  const value = trimInvisible(trimInvisible(raw).text.replace(quotesAround, "$2")).text;
-  if (value === "") return { kind: "empty", message: `The environment variable ${name} is empty` };
-  const problem = value.startsWith("$")
-    ? "It is a reference itself and was not expanded"
-    : faultOfValue(value)?.message;
-  if (problem === undefined) return { kind: "resolved", value: new Secret(value) };
-  return { kind: "unsendable", message: `The environment variable ${name} holds no key that can be sent. ${problem}` };
+  const read = readVariable(name, raw);
+  return read.kind === "resolved" ? { kind: "resolved", value: new Secret(read.value) } : read;
 }
 
 function sameResolution(one: Resolution, other: Resolution): boolean {

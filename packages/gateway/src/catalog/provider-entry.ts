@@ -1,11 +1,18 @@
 import { hash } from "node:crypto";
-import type { KeyEntry, KeySnapshot, Pool, Secret } from "@keywheel/pool";
+import {
+  type KeyEntry,
+  type KeySnapshot,
+  type Pool,
+  type Secret,
+  type ShownStatus,
+  statusOf,
+  type Unresolved,
+} from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { KeyRecord, KeySecret, ProviderRecord } from "../store/store.ts";
 import type { ProviderRuntime } from "./catalog.ts";
 import type { EnvironmentReader } from "./environment.ts";
 import { showSecret } from "./key-text.ts";
-import { type ShownStatus, statusOf, type Unresolved } from "./key-status.ts";
 import { effectiveSettings } from "./settings.ts";
 
 /** Attempts with a key; at the start, those that were written down. */

@@ -1,12 +1,12 @@
-import type { StatePolicy } from "@keywheel/pool";
+import { defaultAffinity, defaultCooldownPolicy, type StatePolicy } from "@keywheel/pool";
 import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { ProviderSettings, SettingsPatch } from "../contract/settings.ts";
 import type { StoredSettings } from "../store/store.ts";
 
 /** @see contract §3 */
 export const defaultSettings: ProviderSettings = {
-  cooldown: { baseMs: 60_000, capMs: 900_000, scope: "key" },
-  affinity: { enabled: true, idleTtlMs: 86_400_000 },
+  cooldown: { ...defaultCooldownPolicy, scope: "key" },
+  affinity: defaultAffinity,
   retry: { providerErrors: 0 },
   timeouts: { connectMs: 10_000, headersMs: 900_000, idleMs: 900_000 },
   maxBodyBytes: 67_108_864,

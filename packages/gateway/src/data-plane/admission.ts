@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AttemptRecord, clientCredentials, type Standing } from "@keywheel/pool";
+import { type AttemptRecord, clientCredentials, type OwnError, type Standing } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../catalog/catalog.ts";
 import type { Presence } from "./client.ts";
-import type { OwnError } from "./own-answers.ts";
 import { parseTarget, type Target, upstreamPath } from "./target.ts";
 import type { UpgradeClient } from "./upgrade-client.ts";
 

@@ -5,11 +5,16 @@ import {
   type AttemptRecord,
   type Clock,
   credentialFor,
+  brokenError,
   dispatch,
   type DispatchOutcome,
   type Ending,
-  objectInLocation,
+  isTappable,
   objectPrint,
+  objectsInHead,
+  type OwnError,
+  ownAnswer,
+  refusalError,
   type Secret,
   SharedValues,
   type Usage,
@@ -20,8 +25,7 @@ import { answerWith, deliverAnswer, type DeliveryWatcher, Presence, readOut } fr
 import { withoutEchoes } from "./echoed-secrets.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
-import { isTappable, ObjectTap } from "./object-tap.ts";
-import { type OwnError, ownAnswer, refusalMessage } from "./own-answers.ts";
+import { ObjectTap } from "./object-tap.ts";
 import { askPool, type SendableBody } from "./question.ts";
 import {
   BodyBudget,
@@ -304,12 +308,12 @@ export class DataPlane {
         return this.#answer(passage, this.#refusal(passage.runtime, outcome), marks);
       case "broken":
         marks.push("x-keywheel-key", outcome.keyId);
-        return { ...this.#answer(passage, brokenError(passage.runtime, outcome), marks), keyId: outcome.keyId };
+        return { ...this.#answer(passage, brokenError(passage.runtime.record, outcome), marks), keyId: outcome.keyId };
       case "answer": {
         marks.push("x-keywheel-key", outcome.keyId);
         if (outcome.answer instanceof UpgradedAnswer) return this.#concludeUpgrade(passage, outcome, marks);
         const learn = (ids: readonly string[]): void => pinObjects(passage.runtime, outcome.keyId, ids);
-        learn(objectsInHead(outcome.answer, passage.request.method));
+        learn(objectsInHead(outcome.answer, passage.request.method ?? ""));
         const tap = mayShowObjects && isTappable(outcome.answer) ? new ObjectTap(outcome.answer, learn) : undefined;
         const watcher = {
           push: (chunk: Buffer) => tap?.push(chunk),
@@ -336,12 +340,8 @@ export class DataPlane {
   }
 
   #refusal({ record }: ProviderRuntime, { choice, last }: Outcome<"refused">): OwnError {
-    const said = last?.message === undefined ? last : { ...last, message: this.#deps.redact(last.message) };
-    const message = refusalMessage(record.name, choice.standing, said);
-    if (choice.kind === "none-usable") return { code: "no_usable_key", message };
-    const retryAfterMs = Math.max(0, choice.until - this.#deps.clock.now());
-    const overloaded = choice.overload ? { status: record.kind === "anthropic" ? 529 : 503 } : {};
-    return { code: "pool_exhausted", message, retryAfterMs, ...overloaded };
+    const { redact, clock } = this.#deps;
+    return refusalError(record, { choice, last, redact, now: clock.now() });
   }
 
   /** An empty pool is served by the provider-level key, if there is one; its answers are given back as they are. */
@@ -357,7 +357,7 @@ export class DataPlane {
     if (repeats) sent = await this.#send(passage, body, secret);
     const marks = ["x-keywheel-attempts", repeats ? "2" : "1", "x-keywheel-key", "provider"];
     if (sent.kind === "gone") return leftEarly;
-    if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime, sent), marks);
+    if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime.record, sent), marks);
     // Nobody has judged it, so that nothing of it was waited for yet.
     const shown = await this.#shown(passage, sent.answer, echoWaitMs);
     return { ...(await this.#deliver(passage, shown, { marks })), keyId: "provider" };
@@ -483,18 +483,6 @@ function pinObjects({ pool, record }: ProviderRuntime, keyId: string, ids: reado
     keyId,
     ids.map((id) => objectPrint(record.id, id)),
   );
-}
-
-/** What a `POST` has made is told where it is to be found (RFC 9110 §10.2.2; Azure's jobs have a header of their own). */
-function objectsInHead(answer: StreamedAnswer, method: string | undefined): string[] {
-  if (method !== "POST" || (answer.status !== 201 && answer.status !== 202)) return [];
-  const places = [answer.header("location"), answer.header("operation-location")];
-  return places.flatMap((place) => (place === undefined ? [] : objectInLocation(place)));
-}
-
-function brokenError({ record }: ProviderRuntime, broken: Pick<Outcome<"broken">, "fault" | "message">): OwnError {
-  const code = broken.fault === "timeout" ? "upstream_timeout" : "upstream_unreachable";
-  return { code, message: `${broken.message} (Provider "${record.name}".)` };
 }
 
 /** Adds headers that protect the way of an answer through this origin and through proxies in front of it. */

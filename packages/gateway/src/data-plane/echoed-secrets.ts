@@ -1,10 +1,5 @@
+import { errorBytes, headersAboutBytes } from "@keywheel/pool";
 import { StreamedAnswer } from "./streamed-answer.ts";
-
-/** As much of an error as is judged (64 KiB). */
-const errorBytes = 64 * 1024;
-
-/** They tell of the bytes as the provider wrote them. */
-const aboutBytes = /^(content-(length|encoding|md5|digest)|repr-digest|digest|etag|transfer-encoding)$/i;
 
 const nothingToControl = { pause() {}, resume() {}, abort() {} };
 
@@ -44,5 +39,5 @@ export async function withoutEchoes(answer: StreamedAnswer, options: EchoOptions
 }
 
 function withoutThoseAboutBytes(headers: readonly string[]): string[] {
-  return headers.filter((_, at) => !aboutBytes.test(headers[at - (at % 2)] ?? ""));
+  return headers.filter((_, at) => !headersAboutBytes.test(headers[at - (at % 2)] ?? ""));
 }

@@ -1,3 +1,4 @@
+import { safeMethods } from "@keywheel/pool";
 import { ForbiddenDestinationError } from "./destinations.ts";
 import { ProxyError } from "./outbound-proxy-tunnel.ts";
 
@@ -25,7 +26,6 @@ export interface FaultContext {
 
 /** Of a connection that broke: the system's words for it, undici's and our own client's. */
 const resets = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "HTTP1_CLOSED"]);
-const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 /**
  * A provider that closes an idle connection just as we write to it does so within a round trip; what breaks later may
  * have been worked on (field cases 36 and 37).

@@ -1,4 +1,4 @@
-import { credentialHeaders } from "@keywheel/pool";
+import { accountHeaders, credentialHeaders } from "@keywheel/pool";
 
 /** Headers that concern one connection only (RFC 9110 §7.6.1), and those with which we frame the message anew. */
 const hopByHop = [
@@ -17,15 +17,13 @@ const hopByHop = [
 const notForProviders = new Set([
   ...hopByHop,
   ...credentialHeaders,
+  ...accountHeaders,
   "host",
   "content-length",
   "expect",
   "http2-settings",
   // Cookies of this gateway's origin, the operator's sign-in among them (field case 64).
   "cookie",
-  // They select whose account is billed; the pool's key decides that (field case 57).
-  "openai-organization",
-  "openai-project",
   // The path from the client to here: it would disclose the client and upsets providers' firewalls (field case 56).
   "forwarded",
   "via",

@@ -1,5 +1,5 @@
+import type { OwnError } from "@keywheel/pool";
 import type { Load, LoadState, OverloadReason } from "../telemetry/load-watch.ts";
-import type { OwnError } from "./own-answers.ts";
 
 export interface LoadGuardOptions {
   /** Requests under way at once, streams and WebSockets included. */

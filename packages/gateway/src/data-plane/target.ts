@@ -37,13 +37,3 @@ export function upstreamPath(
   const query = withoutKeyParameter(target.query).replaceAll("#", "%23");
   return { pathOnly, path: query === "" ? pathOnly : `${pathOnly}?${query}` };
 }
-
-const gemini = /\/models\/([^/:]+)/;
-const azure = /\/deployments\/([^/]+)/;
-
-/** The model that a path names, or undefined. */
-export function modelInPath(kind: ProviderKind, path: string): string | undefined {
-  if (kind === "gemini") return gemini.exec(path)?.[1];
-  if (kind === "azure-openai") return azure.exec(path)?.[1];
-  return undefined;
-}

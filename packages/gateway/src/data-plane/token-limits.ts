@@ -1,5 +1,5 @@
+import type { OwnError } from "@keywheel/pool";
 import type { TokenRecord } from "../catalog/catalog.ts";
-import type { OwnError } from "./own-answers.ts";
 
 const windowMs = 60_000;
 /** A stream may last for long or end at once: nobody knows when a place is free. */

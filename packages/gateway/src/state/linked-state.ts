@@ -8,7 +8,7 @@ import {
   type KeyEntry,
   type KeySnapshot,
   type KeyState,
-  MemoryState,
+  ViewedState,
   type Pin,
   type Question,
   type RestoredBinding,
@@ -55,7 +55,7 @@ const renewMs = 1_000;
  * in memory, from which a bound session is served without asking. With the server away or slow the view goes on alone.
  */
 export class LinkedState implements SharedState {
-  readonly #memory: MemoryState;
+  readonly #memory: ViewedState;
   readonly #clock: Clock;
   readonly #pools: SharedPools;
   readonly #touches = new TouchQueue();
@@ -67,7 +67,7 @@ export class LinkedState implements SharedState {
   private constructor(options: LinkedStateOptions) {
     const { clock, patienceMs = 250, onTrouble = () => {} } = options;
     this.#clock = clock;
-    this.#memory = new MemoryState({ clock });
+    this.#memory = new ViewedState({ clock });
     const onBack = (): void => this.#flushWithin(0);
     const tell = (trouble: string | undefined): void => {
       // Before, it is no news: whoever opens it is about to look.

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
+import type { Fingerprint, KeyEntry, ViewedState, StatePolicy } from "@keywheel/pool";
 import { type Answer, listOf, type Push, readBindingName, readCell } from "./wire.ts";
 
 /** One pool at the server, and how far it is known here. */
@@ -42,7 +42,7 @@ export function newSharedPool(id: string, keys: readonly KeyEntry[], policy: Sta
 /** Takes up what an answer tells. `names` are the bindings that it decided. */
 export function takeAnswer(
   pool: SharedPool,
-  memory: MemoryState,
+  memory: ViewedState,
   { answer, names }: { readonly answer: Answer; readonly names: readonly string[] },
 ): void {
   if (answer.all !== undefined) {
@@ -58,7 +58,7 @@ export function takeAnswer(
 /** Takes up what another did. @returns whether something before it was missed */
 export function takePush(
   pool: SharedPool,
-  memory: MemoryState,
+  memory: ViewedState,
   { push, isOwn }: { readonly push: Push; readonly isOwn: boolean },
 ): boolean {
   if (push.v > pool.seen) adopt(pool, memory, push.c);
@@ -71,7 +71,7 @@ export function takePush(
   return false;
 }
 
-function adopt({ id, taken }: SharedPool, { view }: MemoryState, cells: Push["c"]): void {
+function adopt({ id, taken }: SharedPool, { view }: ViewedState, cells: Push["c"]): void {
   for (const [keyId, cell] of Object.entries(cells)) {
     const version = cell.v ?? 0;
     if (version < (taken.get(keyId) ?? 0)) continue;
@@ -80,7 +80,7 @@ function adopt({ id, taken }: SharedPool, { view }: MemoryState, cells: Push["c"
   }
 }
 
-function bind(pool: SharedPool, memory: MemoryState, { b: bindings, v }: Push): void {
+function bind(pool: SharedPool, memory: ViewedState, { b: bindings, v }: Push): void {
   const { id: poolId } = pool;
   for (const [name, keyId, at] of listOf<readonly [string, string | false, number]>(bindings)) {
     if ((pool.told.get(name) ?? 0) > v) continue;

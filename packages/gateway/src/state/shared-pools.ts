@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { Clock, Fingerprint, KeyEntry, MemoryState, StatePolicy } from "@keywheel/pool";
+import type { Clock, Fingerprint, KeyEntry, ViewedState, StatePolicy } from "@keywheel/pool";
 import { newSharedPool, type SharedPool, signatureOf, takeAnswer, takePush, wireConfiguration } from "./shared-pool.ts";
 import type { StateLink } from "./state-link.ts";
 import { type Answer, bindingName, type Push, toWireCell } from "./wire.ts";
 import { within } from "./within.ts";
 
 export interface SharedPoolsOptions {
-  readonly memory: MemoryState;
+  readonly memory: ViewedState;
   readonly clock: Clock;
   /** How long a decision is waited for before it is made here. */
   readonly patienceMs: number;

@@ -7,7 +7,7 @@ import {
   type KeyEntry,
   type KeySnapshot,
   type KeyState,
-  MemoryState,
+  ViewedState,
   type Pin,
   type Question,
   type RestoredBinding,
@@ -52,13 +52,13 @@ const unnamed = { id: "", valueHash: "", carrier: "" };
  * answers what `script/` answers in Redis, by the rules of `MemoryState`.
  */
 export class StateHost implements SharedState {
-  readonly #memory: MemoryState;
+  readonly #memory: ViewedState;
   readonly #clock: Clock;
   #onPush: (push: Push) => void = () => {};
   readonly #pools = new Map<string, HostedPool>();
 
   constructor({ clock }: { readonly clock: Clock }) {
-    this.#memory = new MemoryState({ clock });
+    this.#memory = new ViewedState({ clock });
     this.#clock = clock;
   }
 
@@ -261,7 +261,7 @@ function aPool(id: string, policy: StatePolicy): HostedPool {
 
 /** One decision for a linked process. */
 class Keeper {
-  readonly #memory: MemoryState;
+  readonly #memory: ViewedState;
   readonly #pool: HostedPool;
   readonly #call: StateCall;
   readonly #now: number;
@@ -269,7 +269,7 @@ class Keeper {
   touched: readonly string[] = [];
   bindings: readonly Binding[] = [];
 
-  constructor(memory: MemoryState, pool: HostedPool, call: StateCall, now: number) {
+  constructor(memory: ViewedState, pool: HostedPool, call: StateCall, now: number) {
     this.#memory = memory;
     this.#pool = pool;
     this.#call = call;
@@ -446,7 +446,7 @@ interface AskedFailure extends AskedOutcome {
 
 const kinds = { s: "session", c: "conversation", o: "object" } as const;
 
-function ownersOf({ view }: MemoryState, poolId: string, names: readonly string[]): readonly (string | undefined)[] {
+function ownersOf({ view }: ViewedState, poolId: string, names: readonly string[]): readonly (string | undefined)[] {
   return names.map((name) => {
     const { kind, fingerprint } = readBindingName(name);
     return view.ownerOf(poolId, kinds[kind as keyof typeof kinds], fingerprint);
@@ -455,7 +455,7 @@ function ownersOf({ view }: MemoryState, poolId: string, names: readonly string[
 
 /** Those of `names` that belong to another key than before. */
 function movedBindings(
-  memory: MemoryState,
+  memory: ViewedState,
   poolId: string,
   {
     names,

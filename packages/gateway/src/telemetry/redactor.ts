@@ -1,7 +1,7 @@
+import { redacted } from "@keywheel/pool";
 import { SecretIndex, type Span } from "./secret-index.ts";
 
-/** What stands in place of a secret. */
-export const redacted = "[redacted]";
+export { redacted } from "@keywheel/pool";
 
 /** What `redactAgain` remembers at the most, and of texts up to which length. */
 const mostRemembered = 1_000;

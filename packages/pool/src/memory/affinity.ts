@@ -18,6 +18,18 @@ export interface Bound {
   readonly because: PassedOver["because"] | undefined;
 }
 
+/** What belongs to the keys of a pool. */
+export interface Bindings {
+  readonly sessions: readonly RestoredBinding[];
+  readonly pins: readonly Pin[];
+}
+
+interface Held {
+  readonly fingerprint: Fingerprint;
+  readonly keyId: string;
+  readonly usedAt: EpochMs;
+}
+
 /** What waits to be written down; the store is away if there is ever so much, and the rest is let go. */
 const mostWaiting = 100_000;
 
@@ -155,6 +167,28 @@ export class Affinity {
 
   drainPins(limit: number): readonly Pin[] {
     return this.#newPins.splice(0, limit);
+  }
+
+  /** All that belongs to keys of a pool, as it could be restored. */
+  bindingsOf(poolId: string, pool: PoolCells): Bindings {
+    const held = (table: BindingTable, owners: ReadonlyMap<number, Owner>): Held[] =>
+      [...table.entries()].flatMap(({ key, slot, usedAt }) => {
+        const owner = owners.get(slot);
+        return owner?.pool === pool ? [{ fingerprint: key, keyId: owner.cell.entry.id, usedAt }] : [];
+      });
+    const pins = (kind: Pin["kind"], found: readonly Held[]): Pin[] =>
+      found.map(({ fingerprint, keyId, usedAt: at }) => ({ poolId, kind, fingerprint, keyId, at }));
+    return {
+      sessions: held(this.#sessions, this.#owners).map(({ usedAt: lastUsedAt, ...rest }) => ({
+        poolId,
+        ...rest,
+        lastUsedAt,
+      })),
+      pins: [
+        ...pins("conversation", held(this.#conversations, this.#owners)),
+        ...pins("object", held(this.#objects, this.#makers)),
+      ],
+    };
   }
 
   restoreBinding({ fingerprint, lastUsedAt }: RestoredBinding, cell: KeyCell): void {

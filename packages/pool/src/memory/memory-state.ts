@@ -25,11 +25,11 @@ import {
 } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { Affinity } from "./affinity.ts";
+import { Affinity, type Bindings } from "./affinity.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
-import { SharedView } from "./shared-view.ts";
+import type { ViewParts } from "./shared-view.ts";
 
 export interface MemoryStateOptions {
   readonly clock: Clock;
@@ -54,14 +54,11 @@ export class MemoryState implements SharedState {
   readonly #clock: Clock;
   readonly #pools = new Map<string, PoolCells>();
   readonly #affinity: Affinity;
-  /** For an implementation of which this one is the local part. */
-  readonly view: SharedView;
 
   constructor(options: MemoryStateOptions) {
     this.#clock = options.clock;
     const { maxBindings = 1_000_000, maxPins = 500_000 } = options;
     this.#affinity = new Affinity({ maxBindings, maxPins });
-    this.view = new SharedView({ pools: this.#pools, affinity: this.#affinity, clock: this.#clock });
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
@@ -228,6 +225,11 @@ export class MemoryState implements SharedState {
     return this.#affinity.drainPins(limit);
   }
 
+  /** All sessions, conversations and objects that belong to keys of a pool, as they could be restored. */
+  bindings(poolId: string): Bindings {
+    return this.#affinity.bindingsOf(poolId, this.#pool(poolId));
+  }
+
   restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void {
     const pool = this.#pools.get(poolId);
     const cell = pool?.cell(keyId);
@@ -254,6 +256,11 @@ export class MemoryState implements SharedState {
       const cell = this.#pools.get(pin.poolId)?.cell(pin.keyId);
       if (cell !== undefined) this.#affinity.restorePin(pin, cell);
     }
+  }
+
+  /** For an implementation of which this one is the local part. */
+  protected get parts(): ViewParts {
+    return { pools: this.#pools, affinity: this.#affinity, clock: this.#clock };
   }
 
   #newPool(poolId: string, policy: StatePolicy): PoolCells {

@@ -26,6 +26,13 @@ export interface Unsettled {
   readonly hasFailures: boolean;
 }
 
+/** What a view looks at. */
+export interface ViewParts {
+  readonly pools: ReadonlyMap<string, PoolCells>;
+  readonly affinity: Affinity;
+  readonly clock: Clock;
+}
+
 /**
  * One process's view of a state that several share: what the others did is taken up here, and what needs no turn of the
  * wheel is decided here. With the shared state away the view goes on by itself.
@@ -35,11 +42,7 @@ export class SharedView {
   readonly #affinity: Affinity;
   readonly #clock: Clock;
 
-  constructor(parts: {
-    readonly pools: ReadonlyMap<string, PoolCells>;
-    readonly affinity: Affinity;
-    readonly clock: Clock;
-  }) {
+  constructor(parts: ViewParts) {
     this.#pools = parts.pools;
     this.#affinity = parts.affinity;
     this.#clock = parts.clock;

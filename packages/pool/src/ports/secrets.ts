@@ -1,3 +1,6 @@
+/** What stands in place of a secret in a text of somebody else's. */
+export const redacted = "[redacted]";
+
 /**
  * A value that must not be seen: it prints, logs and serialises masked. `reveal` is called where a header is written and
  * where the value is encrypted, nowhere else.

@@ -156,6 +156,9 @@ export interface Pin {
   readonly at: EpochMs;
 }
 
+/** Sessions keep their key for a day after their last request. @see contract §3 */
+export const defaultAffinity: StatePolicy["affinity"] = { enabled: true, idleTtlMs: 86_400_000 };
+
 /** The pool's rules as the state needs them. */
 export interface StatePolicy {
   readonly cooldown: CooldownPolicy;

@@ -9,6 +9,12 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
   "x-goog-api-key",
 ]);
 
+/**
+ * Headers that select whose account is billed; the pool's key decides that (field case 57). The SDK of OpenAI takes them from
+ * the environment by itself.
+ */
+export const accountHeaders: ReadonlySet<string> = new Set(["openai-organization", "openai-project"]);
+
 const subprotocolPrefix = "openai-insecure-api-key.";
 
 /**

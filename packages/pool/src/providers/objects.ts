@@ -87,6 +87,26 @@ export function objectInLocation(location: string): string[] {
 }
 
 /**
+ * What a `POST` has made is told where it is to be found (RFC 9110 §10.2.2; Azure's jobs have a header of their own).
+ *
+ * @param method of the request
+ */
+export function objectsInHead(
+  answer: { readonly status: number; header(name: string): string | undefined },
+  method: string,
+): string[] {
+  if (method !== "POST" || (answer.status !== 201 && answer.status !== 202)) return [];
+  const places = [answer.header("location"), answer.header("operation-location")];
+  return places.flatMap((place) => (place === undefined ? [] : objectInLocation(place)));
+}
+
+/** The upload that an answer says has begun: its bytes go to the key that began it. */
+export function uploadInHead(answer: { header(name: string): string | undefined }): string[] {
+  const address = answer.header("x-goog-upload-url");
+  return address === undefined ? [] : objectsInQuery(address.slice(address.indexOf("?") + 1));
+}
+
+/**
  * The ids that a request's JSON body names, those that continue something stored first.
  *
  * @param text the body; it may be read as Latin-1, since ids are ASCII

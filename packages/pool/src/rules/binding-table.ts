@@ -92,6 +92,16 @@ export class BindingTable {
     return true;
   }
 
+  /** All bindings, those that idled out but were not met since included; in no order. */
+  *entries(): Iterable<{ readonly key: Fingerprint; readonly slot: number; readonly usedAt: EpochMs }> {
+    for (let at = 0; at < this.#slots.length; at++) {
+      const stored = this.#slots[at] ?? 0;
+      if (stored === 0) continue;
+      const key = { high: this.#high[at] ?? 0, low: this.#low[at] ?? 0 };
+      yield { key, slot: stored - 1, usedAt: this.#usedAt[at] ?? 0 };
+    }
+  }
+
   /** Ends every binding for which `gone` holds. Walks the whole table: some 10 ms for a million. @returns how many */
   endWhere(gone: (slot: number, usedAt: EpochMs) => boolean): number {
     let ended = 0;

@@ -1,5 +1,5 @@
+import type { OwnError } from "@keywheel/pool";
 import { LoadGuard } from "../../data-plane/load-guard.ts";
-import type { OwnError } from "../../data-plane/own-answers.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { availableBytes, type LoadState, LoadWatch } from "../../telemetry/load-watch.ts";
 import { connectionLimits } from "./open-files.ts";

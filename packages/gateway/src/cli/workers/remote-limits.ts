@@ -1,5 +1,5 @@
+import type { OwnError } from "@keywheel/pool";
 import type { TokenRecord } from "../../catalog/catalog.ts";
-import type { OwnError } from "../../data-plane/own-answers.ts";
 import { type Entry, free, isLimited, type Limits } from "../../data-plane/token-limits.ts";
 import { within } from "../../state/within.ts";
 import type { Channel } from "./channel.ts";

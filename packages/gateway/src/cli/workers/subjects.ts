@@ -2,6 +2,7 @@ import type {
   DisabledRecord,
   HealthRecord,
   KeyEntry,
+  OwnError,
   Pin,
   PoolEvent,
   StatePolicy,
@@ -9,7 +10,6 @@ import type {
 } from "@keywheel/pool";
 import type { TokenRecord } from "../../catalog/catalog.ts";
 import type { ProviderSettings } from "../../contract/settings.ts";
-import type { OwnError } from "../../data-plane/own-answers.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { Sight, StateCall } from "../../state/state-link.ts";
 import type { Answer, Push } from "../../state/wire.ts";

@@ -1,6 +1,10 @@
-import { type ErrorCode, errorTable, type ProviderKind, shapeError, type Standing } from "@keywheel/pool";
+import { type ErrorCode, errorTable } from "../errors.ts";
+import type { Choice, Standing } from "../ports/shared-state.ts";
+import type { EpochMs } from "../rules/time.ts";
+import { shapeError } from "./error-shapes.ts";
+import type { ProviderKind } from "./kinds.ts";
 
-/** An error that the data plane answers itself. */
+/** An error that is answered in the provider's stead. */
 export interface OwnAnswer {
   readonly status: number;
   /** Flat name, value, name, value. */
@@ -16,11 +20,50 @@ export interface OwnError {
   readonly retryAfterMs?: number;
 }
 
+/** A provider as far as errors speak of it. */
+interface NamedProvider {
+  readonly name: string;
+  readonly kind: ProviderKind;
+}
+
+/** What a pool came to that had no key left for a request. */
+export interface Refused {
+  readonly choice: Exclude<Choice, { kind: "key" }>;
+  /** What the provider said to the last attempt, if there was one. */
+  readonly last: { readonly status: number; readonly message: string | undefined } | undefined;
+  /** Takes every secret out of what the provider said. */
+  readonly redact: (text: string) => string;
+  readonly now: EpochMs;
+}
+
+/**
+ * The error for a request that no key was left for.
+ *
+ * @see contract §2, table of codes; §4 rule 8
+ */
+export function refusalError({ name, kind }: NamedProvider, { choice, last, redact, now }: Refused): OwnError {
+  const said = last?.message === undefined ? last : { ...last, message: redact(last.message) };
+  const message = refusalMessage(name, choice.standing, said);
+  if (choice.kind === "none-usable") return { code: "no_usable_key", message };
+  const retryAfterMs = Math.max(0, choice.until - now);
+  const overloaded = choice.overload ? { status: kind === "anthropic" ? 529 : 503 } : {};
+  return { code: "pool_exhausted", message, retryAfterMs, ...overloaded };
+}
+
+/** The error for a request that got no answer. */
+export function brokenError(
+  { name }: Pick<NamedProvider, "name">,
+  { fault, message }: { readonly fault: "timeout" | "unreachable"; readonly message: string },
+): OwnError {
+  const code = fault === "timeout" ? "upstream_timeout" : "upstream_unreachable";
+  return { code, message: `${message} (Provider "${name}".)` };
+}
+
 /** The longest wait that the OpenAI SDK obeys; beyond it, it repeats at once unless told not to (reference §6). */
 const longestClientWaitMs = 60_000;
 
 /**
- * A gateway's own error as the client of this provider expects it.
+ * Such an error as the client of this provider expects it.
  *
  * @param kind undefined where no provider is known: the commonest shape
  * @see contract §2, table of codes
@@ -47,7 +90,7 @@ export function ownAnswer(kind: ProviderKind | undefined, error: OwnError): OwnA
  * @param last the provider's last word, secrets taken out already
  * @see contract §4 rule 8
  */
-export function refusalMessage(
+function refusalMessage(
   provider: string,
   standing: Standing,
   last: { readonly status: number; readonly message: string | undefined } | undefined,

@@ -1,12 +1,25 @@
-import { isCooling, type KeySnapshot, type StatusReason, type WaitSource } from "@keywheel/pool";
-import type { KeyStatus } from "../contract/key.ts";
-import type { KeyRecord } from "../store/store.ts";
+import type { StatusReason } from "./ports/journal.ts";
+import type { KeySnapshot } from "./ports/shared-state.ts";
+import { isCooling, type WaitSource } from "./rules/cooldown.ts";
+import type { EpochMs } from "./rules/time.ts";
+
+/** What people see of a key. */
+export type KeyStatus = "available" | "cooling_down" | "disabled" | "unresolved";
+
+/** A key's switch. */
+export interface KeySwitch {
+  readonly enabled: boolean;
+  /** Why the provider's refusal disabled it; null if it is enabled or a person disabled it. */
+  readonly disabledReason: StatusReason | null;
+  /** When it was turned, at the latest. */
+  readonly updatedAt: EpochMs;
+}
 
 /** Why a key cannot be resolved, since when it is known. */
 export interface Unresolved {
   readonly code: "unresolved" | "undecryptable";
   readonly message: string;
-  readonly since: number;
+  readonly since: EpochMs;
 }
 
 export interface ShownReason extends StatusReason {
@@ -18,7 +31,7 @@ export interface ShownStatus {
   /** Why it is not available, or its last failure until a success or a reset. */
   readonly reason: ShownReason | null;
   /** The end of a running cooldown, whatever the status. */
-  readonly cooldownUntil: number | null;
+  readonly cooldownUntil: EpochMs | null;
 }
 
 /**
@@ -29,14 +42,14 @@ export interface ShownStatus {
  * @param snapshot what the pool knows of the key; undefined if it does not know it yet
  */
 export function statusOf(
-  record: KeyRecord,
+  key: KeySwitch,
   snapshot: KeySnapshot | undefined,
   unresolved: Unresolved | undefined,
-  now: number,
+  now: EpochMs,
 ): ShownStatus {
   const cooling = snapshot !== undefined && isCooling(snapshot.health, now);
   const cooldownUntil = cooling ? snapshot.health.coolUntil : null;
-  if (!record.enabled) return { status: "disabled", reason: reasonOfDisabled(record), cooldownUntil };
+  if (!key.enabled) return { status: "disabled", reason: reasonOfDisabled(key), cooldownUntil };
   if (unresolved) {
     const { code, message, since: at } = unresolved;
     return { status: "unresolved", reason: { code, httpStatus: null, message, at, wait: null }, cooldownUntil };
@@ -46,7 +59,7 @@ export function statusOf(
   return { status: cooling ? "cooling_down" : "available", reason, cooldownUntil };
 }
 
-function reasonOfDisabled({ disabledReason, updatedAt }: KeyRecord): ShownReason {
+function reasonOfDisabled({ disabledReason, updatedAt }: KeySwitch): ShownReason {
   const byOperator: StatusReason = { code: "disabled_by_operator", httpStatus: null, message: null, at: updatedAt };
   return { ...(disabledReason ?? byOperator), wait: null };
 }

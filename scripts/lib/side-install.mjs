@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { alone } from "./lock.mjs";
+import { root } from "./root.mjs";
+import { run } from "./run.mjs";
+import { say } from "./say.mjs";
+
+/** Runtimes besides Node, for the tests of the library. */
+export const runtimes = join(root, "test", "library", "runtimes");
+/** What writes the API reference: it needs an older TypeScript beside it. */
+export const apiReference = join(root, "docs", "api");
+
+/**
+ * Installs what a folder's own lockfile lists, unless that is there. Such folders are no workspaces: what is in them is large,
+ * or does not go together with the rest. No install script runs.
+ *
+ * @param {string} folder
+ * @throws where npm fails; what it printed has been shown by then
+ */
+export async function ensureSideInstall(folder) {
+  const stamp = join(folder, "node_modules", ".keywheel-install");
+  const lockfile = readFileSync(join(folder, "package-lock.json"));
+  const wanted = `${createHash("sha256").update(lockfile).digest("hex")} ${process.platform} ${process.arch}\n`;
+  const isCurrent = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+  if (isCurrent()) return;
+  await alone(async () => {
+    if (isCurrent()) return;
+    say(`Installing what ${relative(root, folder)} needs …`);
+    const args = ["ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
+    const { code, output } = await run("npm", args, { capture: true, cwd: folder });
+    if (code !== 0) {
+      say(output.trimEnd());
+      throw new Error(`\`npm ci\` in ${relative(root, folder)} ended with exit code ${code}; its output is above.`);
+    }
+    writeFileSync(stamp, wanted);
+  });
+}
