@@ -825,6 +825,29 @@ function describeRequests(current: Current): void {
       expect(await current().findRequest("req_9")).toBeUndefined();
     });
 
+    it("keep every field as it was, whatever it holds", async () => {
+      const odd = `한국어 ' " \\ \t\n {"a":[1]} %_ 🔑`;
+      const detail = JSON.stringify({ path: `/${odd}\u0000\ud800`, at: null, deep: [{ durationMs: 0.1 + 0.2 }] });
+      const requests = [
+        aStoredRequest(4, {
+          seq: Number.MAX_SAFE_INTEGER,
+          id: odd,
+          providerId: odd,
+          keyId: odd,
+          sessionId: odd,
+          detail,
+        }),
+        aStoredRequest(3, { status: 599, failed: true, detail: JSON.stringify("x".repeat(100_000)) }),
+        aStoredRequest(2, { providerId: "", keyId: "", sessionId: "" }),
+        aStoredRequest(1, { seq: 0, providerId: null, keyId: null, sessionId: null, status: 0 }),
+      ];
+
+      await save(...requests.toReversed());
+
+      expect(await current().listRequests({ limit: 100 })).toEqual(requests);
+      expect(await current().findRequest(odd)).toEqual(requests[0]);
+    });
+
     it("saved twice are there once", async () => {
       await save(aStoredRequest(1));
       await save(aStoredRequest(1, { otherKeyIds: ["key_2"] }), aStoredRequest(2));

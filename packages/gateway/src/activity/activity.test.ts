@@ -30,7 +30,7 @@ function anActivity() {
     clock,
     lastSeq: 0,
     labelOf: () => "",
-    redact: (text) => text,
+    redact: (text) => text.replaceAll("s3cret", "[redacted]"),
     onTrouble: (error) => troubles.push(error),
   });
   return { activity, clock, store, saved, models, troubles };
@@ -125,6 +125,38 @@ describe("activity", () => {
     expect(requests[0]?.record.requestId).toBe("r4999");
     expect(second.requests.at(-1)?.record.requestId).toBe("r0");
     expect(second.next).toBeUndefined();
+  });
+
+  it("is written with everything that the record tells and when it ended, without secrets", async () => {
+    const { activity, clock, saved } = anActivity();
+    const attempt = {
+      why: "turn",
+      passedOver: [],
+      startedAt: 5,
+      durationMs: 1.5,
+      outcome: "success",
+      status: 200,
+    } as const;
+    const record = aRecord("one", {
+      slug: "s3cret",
+      path: '/v1/s3cret/"\\\u0000\ud800한국어',
+      model: "gpt-s3cret",
+      sessionId: "ses_1",
+      keyId: "key_2",
+      attempts: ["key_1", "key_2", "key_1"].map((keyId) => ({ ...attempt, keyId })),
+    });
+    activity.record(record);
+    activity.record(aRecord("two", { providerId: undefined, status: 503, attempts: [{ ...attempt, keyId: "key_1" }] }));
+    activity.record(aRecord("three", { keyId: "key_1", attempts: [{ ...attempt, keyId: "key_1" }] }));
+    await activity.flush();
+
+    const [one, two, three] = saved;
+    const shown = { slug: "[redacted]", path: '/v1/[redacted]/"\\\u0000\ud800한국어', model: "gpt-[redacted]" };
+    expect(JSON.parse(one?.detail ?? "")).toEqual({ ...record, ...shown, endedAt: clock.now() });
+    expect(one).toMatchObject({ providerId: "prv_1", keyId: "key_2", otherKeyIds: ["key_1"], sessionId: "ses_1" });
+    expect(two).toMatchObject({ providerId: null, keyId: null, otherKeyIds: ["key_1"], sessionId: null, failed: true });
+    expect(three).toMatchObject({ keyId: "key_1", otherKeyIds: [], failed: false });
+    expect((await activity.request("one"))?.record).toEqual({ ...record, ...shown });
   });
 
   it("puts no control character into the name of a model", async () => {

@@ -33,8 +33,11 @@ const mostRefusals = 5;
 /** Less than the minute after which it is asked for: clocks differ a little. */
 const pruneEveryMs = 50_000;
 
-/** In one transaction: what a refusal has to wait for before its retry must be short. */
-const requestsAtOnce = 250;
+/**
+ * In one transaction, some 5 ms: what a refusal has to wait for before its retry must be short. With fewer, the same pages of
+ * the indexes are written again and again.
+ */
+const requestsAtOnce = 500;
 const sumsAtOnce = 1_000;
 
 /**

@@ -100,7 +100,8 @@ export class RequestLog {
 
   written(requests: readonly StoredRequest[]): void {
     const last = requests.at(-1)?.seq ?? 0;
-    this.#waiting = this.#waiting.filter(({ seq }) => seq > last);
+    const next = this.#waiting.findIndex(({ seq }) => seq > last);
+    this.#waiting = next === -1 ? [] : this.#waiting.slice(next);
   }
 
   /** Newest first. @throws KeywheelError store_unavailable */
@@ -160,26 +161,36 @@ export class RequestLog {
   #safe(logged: LoggedRequest): LoggedRequest {
     const { record } = logged;
     const { redact } = this.#options;
+    const slug = redact(record.slug);
     const path = shorten(redact(record.path));
-    const model = record.model === undefined ? {} : { model: redact(record.model) };
-    return { ...logged, record: { ...record, slug: redact(record.slug), path, ...model } };
+    const model = record.model === undefined ? undefined : redact(record.model);
+    if (slug === record.slug && path === record.path && model === record.model) return logged;
+    return { ...logged, record: { ...record, slug, path, ...(model === undefined ? {} : { model }) } };
   }
 
   #toStored(logged: LoggedRequest): StoredRequest {
     const { seq, record, endedAt } = this.#safe(logged);
-    const { requestId, providerId = null, keyId = null, sessionId = null, status, attempts } = record;
+    const { requestId, providerId = null, keyId = null, sessionId = null, status } = record;
     return {
       seq,
       id: requestId,
       providerId,
       keyId,
-      otherKeyIds: [...new Set(attempts.map((attempt) => attempt.keyId))].filter((id) => id !== keyId),
+      otherKeyIds: otherKeysOf(record),
       sessionId,
       status,
       failed: isFailed(record),
       detail: JSON.stringify({ ...record, endedAt }),
     };
   }
+}
+
+const noKeys: readonly string[] = [];
+
+/** Keys that were asked without serving it; most requests have none. */
+function otherKeysOf({ attempts, keyId }: RequestRecord): readonly string[] {
+  if (attempts.every((attempt) => attempt.keyId === keyId)) return noKeys;
+  return [...new Set(attempts.map((attempt) => attempt.keyId))].filter((id) => id !== keyId);
 }
 
 /** Whether the client got less than a whole answer of success; one that left has no claim to it. */

@@ -20,6 +20,14 @@ interface FineSums {
   at: number;
   readonly known: Set<string>;
 }
+/** Where a request is counted; found by what it is told apart by, so that no name is put together for each. */
+interface FineSum {
+  readonly hour: Sum;
+  readonly detail: Sum;
+}
+type ByModel = Map<string | undefined, FineSum>;
+type ByToken = Map<string, ByModel>;
+type ByKey = Map<string, ByToken>;
 type Totals = { -readonly [Name in keyof KeyTotals]: KeyTotals[Name] };
 
 /** Stands for the models beyond those that are told apart. */
@@ -45,6 +53,10 @@ export class UsageBook {
   #totals = new Map<string, Totals>();
   readonly #hours: FineSums = { span: "hour", at: 0, known: new Set() };
   readonly #details: FineSums = { span: "detail", at: 0, known: new Set() };
+  /** What `#sums` holds of this hour and minute, by provider, key, token and the model as the client wrote it. */
+  readonly #fine = new Map<string, ByKey>();
+  /** What `#sums` holds of this minute, by provider. */
+  readonly #minutes = new Map<string, Sum>();
   /** Of this hour: models as they are shown, by what clients wrote. */
   #models = new Map<string, string>();
 
@@ -60,19 +72,27 @@ export class UsageBook {
     if (providerId === "") return;
     this.#begin(endedAt);
     const minute = this.#minuteOf(providerId);
-    for (const sum of [...this.#fineOf(record, providerId, keyId), minute]) countRequest(sum, record);
-    for (const [index, attempt] of attempts.entries()) {
+    const { hour, detail } = this.#fineOf(record, providerId, keyId);
+    countRequest(hour, record);
+    countRequest(detail, record);
+    countRequest(minute, record);
+    for (let index = 0; index < attempts.length; index++) {
+      const attempt = attempts[index];
+      if (attempt === undefined) continue;
       this.#countAttempt(attempt);
       const isLast = index === attempts.length - 1 && attempt.keyId === keyId;
       const isSentAgain = attempts[index + 1]?.keyId === attempt.keyId;
       if (isLast || isSentAgain || attempt.outcome === "client_gone") continue;
       minute.failovers++;
-      for (const sum of this.#fineOf(record, providerId, attempt.keyId)) sum.failovers++;
+      const tried = this.#fineOf(record, providerId, attempt.keyId);
+      tried.hour.failovers++;
+      tried.detail.failovers++;
     }
   }
 
   /** Takes out sums to be written, `limit` at most; `giveBack` if they could not be. */
   takeSums(limit: number): readonly UsageSum[] {
+    this.#forgetPlaces();
     const taken: UsageSum[] = [];
     for (const [name, sum] of this.#sums) {
       if (taken.length === limit) break;
@@ -107,17 +127,38 @@ export class UsageBook {
 
   #begin(now: number): void {
     const hour = now - (now % hourMs);
+    const minute = now - (now % minuteMs);
+    if (hour === this.#hours.at && minute === this.#details.at) return;
+    this.#forgetPlaces();
     if (hour !== this.#hours.at) this.#models = new Map();
     beginAt(this.#hours, hour);
-    beginAt(this.#details, now - (now % minuteMs));
+    beginAt(this.#details, minute);
+  }
+
+  /** What was found of `#sums` must not be counted on once it is taken out, or its time is over. */
+  #forgetPlaces(): void {
+    this.#fine.clear();
+    this.#minutes.clear();
   }
 
   /** The sums of the hour and the minute that are told apart by everything. */
-  #fineOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): readonly [Sum, Sum] {
+  #fineOf({ tokenId = "", model }: RequestRecord, providerId: string, keyId: string): FineSum {
     // Now, since the key may be gone when it is written.
     const label = keyId === "" ? "" : this.#options.labelOf(providerId, keyId);
+    const byKey = within(this.#fine, providerId);
+    const byToken = within(byKey, keyId);
+    const byModel = within(byToken, tokenId);
+    const known = byModel.get(model);
+    if (known !== undefined) {
+      known.hour.label = label;
+      known.detail.label = label;
+      return known;
+    }
     const place = { providerId, keyId, tokenId, label, model: this.#modelOf(model) } as const;
-    return [this.#fineSum(this.#hours, place), this.#fineSum(this.#details, place)];
+    const fresh = { hour: this.#fineSum(this.#hours, place), detail: this.#fineSum(this.#details, place) };
+    // Clients may name any number of models beyond those that are told apart.
+    if (model === undefined || this.#models.has(model)) byModel.set(model, fresh);
+    return fresh;
   }
 
   #fineSum({ span, at, known }: FineSums, place: Omit<Sum, keyof Counts | "span" | "at">): Sum {
@@ -130,8 +171,12 @@ export class UsageBook {
   }
 
   #minuteOf(providerId: string): Sum {
+    const known = this.#minutes.get(providerId);
+    if (known !== undefined) return known;
     const { at } = this.#details;
-    return this.#sum({ span: "minute", at, providerId, keyId: "", label: "", tokenId: "", model: "" });
+    const fresh = this.#sum({ span: "minute", at, providerId, keyId: "", label: "", tokenId: "", model: "" });
+    this.#minutes.set(providerId, fresh);
+    return fresh;
   }
 
   #modelOf(model: string | undefined): string {
@@ -186,6 +231,15 @@ export const noCounts: UsageCounts = {
   outputTokens: 0,
   reasoningTokens: 0,
 };
+
+/** The map of that name in another, made when it is asked for first. */
+function within<Key, Value>(outer: Map<string, Map<Key, Value>>, name: string): Map<Key, Value> {
+  const known = outer.get(name);
+  if (known !== undefined) return known;
+  const fresh = new Map<Key, Value>();
+  outer.set(name, fresh);
+  return fresh;
+}
 
 function beginAt(sums: FineSums, at: number): void {
   if (sums.at === at) return;

@@ -88,8 +88,8 @@ export function inLockOrder<Row extends object>(rows: readonly Row[], columns: r
 }
 
 /** Rows as parameters of an insert of the first one. All come from one function, so their columns have one order. */
-export function parametersOf(rows: readonly object[]): readonly (readonly unknown[])[] {
-  return rows.map((row) => Object.values<unknown>({ ...row }));
+export function parametersOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly (readonly unknown[])[] {
+  return rows.map((row) => Object.values<unknown>(row));
 }
 
 function isBatching<T extends object>(connection: T): connection is T & BatchingConnection {

@@ -28,6 +28,20 @@ describe("what it knows", () => {
     expect(slicesOf(text).filter((slice) => shown.includes(slice))).toEqual([]);
   });
 
+  it("remembers texts that come again only for as long as it learns nothing new", () => {
+    const redactor = new Redactor();
+    const texts = Array.from({ length: 2_500 }, (_, n) => `/v1/files/${n}/the-one-secret`);
+    expect(texts.map(redactor.redactAgain)).toEqual(texts);
+    expect(texts.map(redactor.redactAgain)).toEqual(texts);
+
+    redactor.learn(["the-one-secret"]);
+    expect(redactor.redactAgain("/v1/files/2499/the-one-secret")).toBe(`/v1/files/2499/${redacted}`);
+    expect(redactor.redactAgain("/v1/files/2499/the-one-secret")).toBe(`/v1/files/2499/${redacted}`);
+
+    redactor.learn(["2499/x"]);
+    expect(redactor.redactAgain("a 2499/x b")).toBe(`a ${redacted} b`);
+  });
+
   it("takes out a value with a quote in it from a line of JSON, which stays JSON", () => {
     const value = 'abc"def\\ghi123';
 

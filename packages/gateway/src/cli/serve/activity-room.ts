@@ -44,12 +44,14 @@ export function openActivity({
   ...parts
 }: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
-  const publish = (event: GatewayEvent): void => {
-    const skipped = frequentEvents.has(event.type) ? gate.pass(event.type) : 0;
-    if (skipped !== undefined) events.publish(skipped === 0 ? event : { ...event, skipped });
+  /** Asks the gate before it makes an event: where many come, most are skipped. */
+  const offer = (type: GatewayEvent["type"], make: () => GatewayEvent): void => {
+    const skipped = frequentEvents.has(type) ? gate.pass(type) : 0;
+    if (skipped === undefined) return;
+    events.publish(skipped === 0 ? make() : { ...make(), skipped });
   };
   const kept = new Activity({ ...parts, store, clock, labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "" });
-  const book = new NoticeBook(clock, publish);
+  const book = new NoticeBook(clock, (event) => events.publish(event));
   const watch = new NoticeWatch({
     book,
     clock,
@@ -76,12 +78,12 @@ export function openActivity({
       if (record.error === "overloaded") return;
       const { endedAt } = kept.record(record);
       watch.request(record);
-      publish(finished(record, endedAt));
+      offer("request-finished", () => finished(record, endedAt));
     },
     poolEvent: (event) => {
       watch.poolEvent(event);
       // That one is told as the notice that comes of it.
-      if (event.type !== "notice") publish(event);
+      if (event.type !== "notice") offer(event.type, () => event);
     },
     catalogEvent: (event) => {
       events.publish(event);

@@ -200,7 +200,7 @@ async function joinCore(
     events,
     sharing,
     clock,
-    redact: redactor.redact,
+    redact: redactor.redactAgain,
     onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
   });
   tellChange = activity.catalogEvent;
