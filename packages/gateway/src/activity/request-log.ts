@@ -54,10 +54,13 @@ export class RequestLog {
   readonly #options: RequestLogOptions;
   readonly #capacity: number;
   readonly #maxWaiting: number;
-  /** Oldest first; up to twice the capacity, so that it is not moved at each request. */
-  #newest: LoggedRequest[] = [];
+  /**
+   * As they are stored: of a few strings each the collector makes little work, of thirty objects much. Oldest first; up to
+   * twice the capacity, so that it is not moved at each request.
+   */
+  #newest: StoredRequest[] = [];
   /** Not yet written, oldest first. */
-  #waiting: LoggedRequest[] = [];
+  #waiting: StoredRequest[] = [];
   #lastSeq: number;
   /** Where this process begins in each millisecond. */
   readonly #laneStart: number;
@@ -85,17 +88,17 @@ export class RequestLog {
   add(record: RequestRecord): LoggedRequest {
     const endedAt = this.#options.clock.now();
     this.#lastSeq = Math.max(this.#lastSeq + 1, seqOf(endedAt) + this.#laneStart);
-    const logged = { seq: this.#lastSeq, endedAt, record };
-    this.#newest.push(logged);
+    const stored = this.#toStored(this.#lastSeq, endedAt, record);
+    this.#newest.push(stored);
     if (this.#newest.length >= 2 * this.#capacity) this.#newest = this.#newest.slice(-this.#capacity);
-    this.#waiting.push(logged);
+    this.#waiting.push(stored);
     if (this.#waiting.length >= 2 * this.#maxWaiting) this.#letGo();
-    return logged;
+    return { seq: this.#lastSeq, endedAt, record };
   }
 
   /** Those that wait longest, to be written; they wait on until `written` says that they are. */
   peek(limit: number): readonly StoredRequest[] {
-    return this.#waiting.slice(0, limit).map((logged) => this.#toStored(logged));
+    return this.#waiting.slice(0, limit);
   }
 
   written(requests: readonly StoredRequest[]): void {
@@ -111,8 +114,8 @@ export class RequestLog {
     const held = this.#held();
     const found: LoggedRequest[] = [];
     for (let at = held.length - 1; at >= 0 && found.length <= limit; at--) {
-      const logged = held[at];
-      if (logged !== undefined && logged.seq < beforeSeq && fits(logged.record, filter)) found.push(this.#safe(logged));
+      const stored = held[at];
+      if (stored !== undefined && stored.seq < beforeSeq && fits(stored, filter)) found.push(fromStored(stored));
     }
     if (found.length <= limit) {
       const oldest = Math.min(beforeSeq, held[0]?.seq ?? Infinity);
@@ -130,10 +133,10 @@ export class RequestLog {
   async #listOfAll(filter: RequestFilter): Promise<RequestPage> {
     const { limit, beforeSeq = Infinity } = filter;
     // First: what is written meanwhile is in both, rather than in none.
-    const waiting = this.#waiting.filter(({ seq, record }) => seq < beforeSeq && fits(record, filter));
+    const waiting = this.#waiting.filter((request) => request.seq < beforeSeq && fits(request, filter));
     const stored = await this.#options.store.listRequests({ ...filter, limit: limit + 1 });
     const bySeq = new Map(stored.map((request) => [request.seq, fromStored(request)]));
-    for (const logged of waiting) bySeq.set(logged.seq, this.#safe(logged));
+    for (const request of waiting) bySeq.set(request.seq, fromStored(request));
     const found = [...bySeq.values()].sort((one, other) => other.seq - one.seq);
     const requests = found.slice(0, limit);
     return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
@@ -141,14 +144,13 @@ export class RequestLog {
 
   /** @throws KeywheelError store_unavailable */
   async find(id: string): Promise<LoggedRequest | undefined> {
-    const held = this.#held().findLast(({ record }) => record.requestId === id);
-    if (held !== undefined) return this.#safe(held);
-    const stored = await this.#options.store.findRequest(id);
+    const held = this.#held().findLast((request) => request.id === id);
+    const stored = held ?? (await this.#options.store.findRequest(id));
     return stored === undefined ? undefined : fromStored(stored);
   }
 
   /** Everything that a list must take from memory. Both reach up to the newest; the longer one holds the other. */
-  #held(): readonly LoggedRequest[] {
+  #held(): readonly StoredRequest[] {
     return this.#waiting.length > this.#newest.length ? this.#waiting : this.#newest;
   }
 
@@ -157,19 +159,7 @@ export class RequestLog {
     this.#waiting = this.#waiting.slice(-this.#maxWaiting);
   }
 
-  /** Clients may put a secret anywhere. Not at once: most requests are looked at by nobody, and written in the background. */
-  #safe(logged: LoggedRequest): LoggedRequest {
-    const { record } = logged;
-    const { redact } = this.#options;
-    const slug = redact(record.slug);
-    const path = shorten(redact(record.path));
-    const model = record.model === undefined ? undefined : redact(record.model);
-    if (slug === record.slug && path === record.path && model === record.model) return logged;
-    return { ...logged, record: { ...record, slug, path, ...(model === undefined ? {} : { model }) } };
-  }
-
-  #toStored(logged: LoggedRequest): StoredRequest {
-    const { seq, record, endedAt } = this.#safe(logged);
+  #toStored(seq: number, endedAt: number, record: RequestRecord): StoredRequest {
     const { requestId, providerId = null, keyId = null, sessionId = null, status } = record;
     return {
       seq,
@@ -180,8 +170,18 @@ export class RequestLog {
       sessionId,
       status,
       failed: isFailed(record),
-      detail: JSON.stringify({ ...record, endedAt }),
+      detail: JSON.stringify({ ...this.#safe(record), endedAt }),
     };
+  }
+
+  /** Clients may put a secret anywhere. */
+  #safe(record: RequestRecord): RequestRecord {
+    const { redact } = this.#options;
+    const slug = redact(record.slug);
+    const path = shorten(redact(record.path));
+    const model = record.model === undefined ? undefined : redact(record.model);
+    if (slug === record.slug && path === record.path && model === record.model) return record;
+    return { ...record, slug, path, ...(model === undefined ? {} : { model }) };
   }
 }
 
@@ -204,14 +204,14 @@ function shorten(path: string): string {
   return path.length <= longestPath ? path : `${path.slice(0, longestPath)}…`;
 }
 
-function fits(record: RequestRecord, filter: RequestFilter): boolean {
+function fits(request: StoredRequest, filter: RequestFilter): boolean {
   const { providerId, keyId, sessionId, status, failed, failover } = filter;
-  if (providerId !== undefined && record.providerId !== providerId) return false;
-  if (sessionId !== undefined && record.sessionId !== sessionId) return false;
-  if (status !== undefined && (record.status < status.from || record.status > status.to)) return false;
-  if (failed !== undefined && failed !== isFailed(record)) return false;
-  if (failover === true && record.attempts.every((attempt) => attempt.keyId === record.keyId)) return false;
-  return keyId === undefined || record.keyId === keyId || record.attempts.some((attempt) => attempt.keyId === keyId);
+  if (providerId !== undefined && request.providerId !== providerId) return false;
+  if (sessionId !== undefined && request.sessionId !== sessionId) return false;
+  if (status !== undefined && (request.status < status.from || request.status > status.to)) return false;
+  if (failed !== undefined && failed !== request.failed) return false;
+  if (failover === true && request.otherKeyIds.length === 0) return false;
+  return keyId === undefined || request.keyId === keyId || request.otherKeyIds.includes(keyId);
 }
 
 function fromStored({ seq, detail }: StoredRequest): LoggedRequest {
