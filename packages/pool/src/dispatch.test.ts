@@ -122,9 +122,9 @@ async function aBench(
 }
 
 /** The provider has answered a choice of the pool's so. */
-function settle(pool: Pool, choice: Choice, status: number): Promise<void> {
+async function settle(pool: Pool, choice: Choice, status: number): Promise<void> {
   if (choice.kind !== "key") throw new Error("no key was chosen");
-  return pool.settle(choice.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
+  await pool.settle(choice.ticket, judge({ status, header: () => undefined, bodyText: "", receivedAt: 0 }));
 }
 
 const reset: Delivery<Answer> = { kind: "broken", fault: "unreachable", repeatable: true, message: "reset" };

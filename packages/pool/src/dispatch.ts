@@ -20,8 +20,10 @@ export interface UpstreamAnswer {
   /**
    * Watches the beginning of a successful body until it shows content or an error, or until a bounded time or size is
    * reached. The bytes stay for delivery.
+   *
+   * @returns no promise where what is here already decides
    */
-  opening(): Promise<Opening>;
+  opening(): Opening | Promise<Opening>;
   /** Lets go of it without delivering: drained if little is left, else its connection is closed. May be called twice. */
   discard(): void;
 }
@@ -186,27 +188,43 @@ export async function dispatch<A extends UpstreamAnswer>(options: DispatchOption
     kept: undefined,
   };
   for (;;) {
-    const choice = await plan(options, course);
+    const planned = plan(options, course);
+    // Not awaited where nobody else was asked: that would cost every request a turn.
+    const choice = planned instanceof Promise ? await planned : planned;
     if (choice.kind !== "key") return giveUp(options, course, choice);
     course.tried.add(choice.keyId);
     const { delivery, timing } = await attempt(options, course, choice);
-    const judged = await examine(options, choice, delivery);
-    await record(options, choice, judged, timing());
+    const examined = examine(options, choice, delivery);
+    const judged = examined instanceof Promise ? await examined : examined;
+    const recorded = record(options, choice, judged, timing());
+    if (recorded !== undefined) await recorded;
     const outcome = next(options, course, choice, judged);
     if (outcome !== undefined) return outcome;
   }
 }
 
-async function plan<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Promise<Choice> {
-  const choice = await chooseNext(options, course);
-  if (choice.kind !== "exhausted" || !choice.isBeingTried || options.isClientGone()) return choice;
+function plan<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Choice | Promise<Choice> {
+  const choice = course.attempts === 0 ? options.pool.choose(options.question) : chooseNext(options, course);
+  if (choice instanceof Promise) return choice.then((made) => waitForTrial(options, course, made));
+  return isBeingTried(options, choice) ? waitForTrial(options, course, choice) : choice;
+}
+
+function isBeingTried<A extends UpstreamAnswer>(options: DispatchOptions<A>, choice: Choice): boolean {
+  return choice.kind === "exhausted" && choice.isBeingTried && !options.isClientGone();
+}
+
+async function waitForTrial<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  course: Course<A>,
+  choice: Choice,
+): Promise<Choice> {
+  if (!isBeingTried(options, choice)) return choice;
   await options.pause(trialPauseMs);
   return plan(options, course);
 }
 
 async function chooseNext<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): Promise<Choice> {
   const { pool, question } = options;
-  if (course.attempts === 0) return pool.choose(question);
   // A detour is no fault of the bound key: the session stays where it is.
   const bind = course.detours === 0 && course.providerRetries === 0;
   const choice = await pool.choose({ ...question, tried: course.tried, bind });
@@ -221,43 +239,55 @@ async function attempt<A extends UpstreamAnswer>(
   course: Course<A>,
   chosen: ChosenKey,
 ): Promise<Sent<A>> {
-  const first = await send(options, course, chosen);
-  const { delivery } = first;
-  if (delivery.kind !== "broken" || !delivery.repeatable || !options.replayable) return first;
-  tell(options, chosen, { delivery, verdict: verdictWithoutAnswer(delivery) }, first.timing());
-  return send(options, course, chosen);
+  let timing = begin(options, course);
+  let delivery = await options.transport(chosen.keyId);
+  if (delivery.kind === "broken" && delivery.repeatable && options.replayable) {
+    tell(options, chosen, { delivery, verdict: verdictWithoutAnswer(delivery) }, timing());
+    timing = begin(options, course);
+    delivery = await options.transport(chosen.keyId);
+  }
+  return { delivery, timing };
 }
 
-async function send<A extends UpstreamAnswer>(
-  options: DispatchOptions<A>,
-  course: Course<A>,
-  chosen: ChosenKey,
-): Promise<Sent<A>> {
+/** @returns tells how long it has taken by then */
+function begin<A extends UpstreamAnswer>(options: DispatchOptions<A>, course: Course<A>): () => Timing {
   course.attempts++;
   const startedAt = options.now();
   const startedMono = options.monotonic();
-  const delivery = await options.transport(chosen.keyId);
-  return { delivery, timing: () => ({ startedAt, durationMs: options.monotonic() - startedMono }) };
+  return () => ({ startedAt, durationMs: options.monotonic() - startedMono });
 }
 
-async function examine<A extends UpstreamAnswer>(
+function examine<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   chosen: ChosenKey,
   delivery: Delivery<A>,
-): Promise<Judged<A>> {
+): Judged<A> | Promise<Judged<A>> {
   if (delivery.kind !== "answer") return { delivery, verdict: verdictWithoutAnswer(delivery) };
   const { answer } = delivery;
-  if (answer.status < 400) {
-    const opening = await answer.opening();
-    if (opening.kind === "void") return options.isClientGone() ? left(answer) : examineVoid(answer, opening.message);
-    return { delivery, verdict: options.judge(opening.kind === "error" ? opening.answer : factsOf(answer, "")) };
-  }
+  if (answer.status >= 400) return examineRefusal(options, chosen, answer);
+  const opening = answer.opening();
+  return opening instanceof Promise
+    ? opening.then((shown) => examineOpening(options, answer, shown))
+    : examineOpening(options, answer, opening);
+}
+
+function examineOpening<A extends UpstreamAnswer>(options: DispatchOptions<A>, answer: A, opening: Opening): Judged<A> {
+  if (opening.kind === "void") return options.isClientGone() ? left(answer) : examineVoid(answer, opening.message);
+  const verdict = options.judge(opening.kind === "error" ? opening.answer : factsOf(answer, ""));
+  return { delivery: { kind: "answer", answer }, verdict };
+}
+
+async function examineRefusal<A extends UpstreamAnswer>(
+  options: DispatchOptions<A>,
+  chosen: ChosenKey,
+  answer: A,
+): Promise<Judged<A>> {
   const waitMs = disabling.has(answer.status) ? disablingWaitMs : refusalWaitMs;
   if (blaming.has(answer.status) && !answer.isComplete) options.pool.hold(chosen.ticket, waitMs + refusalWaitMs);
   const { text, isCut } = await answer.readText(refusalBytes, waitMs);
   // It broke off because the client has left: no key is blamed for what was not said (contract §4 rule 9).
   if (isCut && options.isClientGone()) return left(answer);
-  return { delivery, verdict: options.judge({ ...factsOf(answer, text), isCut }) };
+  return { delivery: { kind: "answer", answer }, verdict: options.judge({ ...factsOf(answer, text), isCut }) };
 }
 
 function left<A extends UpstreamAnswer>(answer: A): Judged<A> {
@@ -295,18 +325,20 @@ function tell<A extends UpstreamAnswer>(
   options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code, ...message });
 }
 
-async function record<A extends UpstreamAnswer>(
+/** @returns what settles when it is durable, where anything has to be */
+function record<A extends UpstreamAnswer>(
   options: DispatchOptions<A>,
   chosen: ChosenKey,
   judged: Judged<A>,
   timing: Timing,
-): Promise<void> {
+): Promise<void> | undefined {
   const { verdict } = judged;
   tell(options, chosen, judged, timing);
   if (verdict.notice !== undefined) options.onNotice(verdict);
+  if (verdict.key.kind !== "succeeded") return options.pool.settle(chosen.ticket, verdict);
   // A success is one only when the body has reached the client whole: `finish` records it.
-  if (verdict.key.kind === "succeeded") options.pool.release(chosen.ticket);
-  else await options.pool.settle(chosen.ticket, verdict);
+  options.pool.release(chosen.ticket);
+  return undefined;
 }
 
 /** The outcome, or undefined to go on with another key. */

@@ -54,10 +54,18 @@ export class Pool {
     await this.#ports.state.remove(this.id);
   }
 
-  /** The key for a request. Expected outcomes are values; a pool without a usable key is one of them. */
-  async choose(question: Question): Promise<Choice> {
-    const { state, events, clock } = this.#ports;
-    const choice = await state.choose(this.id, question);
+  /**
+   * The key for a request. Expected outcomes are values; a pool without a usable key is one of them.
+   *
+   * @returns no promise where the state is this process's own: turns of the event loop are dear at high rates
+   */
+  choose(question: Question): Choice | Promise<Choice> {
+    const choice = this.#ports.state.choose(this.id, question);
+    return choice instanceof Promise ? choice.then((made) => this.#tell(made, question)) : this.#tell(choice, question);
+  }
+
+  #tell(choice: Choice, question: Question): Choice {
+    const { events, clock } = this.#ports;
     if (choice.kind === "exhausted" && !choice.isBeingTried)
       events({ type: "pool-exhausted", poolId: this.id, choice, at: clock.now() });
     if (choice.kind === "key" && choice.movedFrom !== undefined && question.session !== undefined) {
@@ -78,17 +86,18 @@ export class Pool {
   }
 
   /**
-   * Lets a verdict take effect on the key of the attempt. The state changes before this returns its promise; the promise
-   * settles when the change is durable.
+   * Lets a verdict take effect on the key of the attempt. The state changes before this returns; the promise settles when the
+   * change is durable.
    *
+   * @returns no promise where nothing is to be waited for
    * @see contract §4 rules 3, 4, 5
    */
-  async settle(ticket: Ticket, verdict: Verdict): Promise<void> {
+  settle(ticket: Ticket, verdict: Verdict): Promise<void> | undefined {
     const effect = verdict.key;
     switch (effect.kind) {
       case "none":
         this.#ports.state.release(ticket);
-        return;
+        return undefined;
       case "succeeded":
         return this.#succeed(ticket);
       case "cool":
@@ -132,11 +141,17 @@ export class Pool {
     return this.#ports.redact(text);
   }
 
-  async #succeed(ticket: Ticket): Promise<void> {
-    const { state, journal, events, clock } = this.#ports;
+  #succeed(ticket: Ticket): Promise<void> | undefined {
+    const { state } = this.#ports;
     state.release(ticket);
-    const after = await state.succeed(ticket);
+    const after = state.succeed(ticket);
+    if (after instanceof Promise) return after.then((known) => this.#recover(ticket, known));
+    return after.applied ? this.#recover(ticket, after) : undefined;
+  }
+
+  async #recover(ticket: Ticket, after: KeyState): Promise<void> {
     if (!after.applied) return;
+    const { journal, events, clock } = this.#ports;
     events({ type: "key-recovered", poolId: this.id, keyId: ticket.keyId, at: clock.now() });
     await journal.saveHealth(this.#record(ticket, "", after));
     if (ticket.model !== undefined && ticket.modelMark !== undefined) {

@@ -48,7 +48,7 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
       const configure = (entries: readonly KeyEntry[], parts = policy): Promise<void> =>
         state.configure("p", entries, aPolicy(parts));
       await configure(keys);
-      const choose = (question: Question = {}): Promise<Choice> => state.choose("p", question);
+      const choose = async (question: Question = {}): Promise<Choice> => state.choose("p", question);
       const key: Bench["key"] = async (question) => {
         const choice = await choose(question);
         if (choice.kind !== "key") throw new Error(`no key: ${choice.kind}`);

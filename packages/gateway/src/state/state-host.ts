@@ -128,7 +128,7 @@ export class StateHost implements SharedState {
   }
 
   succeed(ticket: Ticket): Promise<KeyState> {
-    return this.#changing(ticket.poolId, ticket.keyId, this.#memory.succeed(ticket));
+    return this.#changing(ticket.poolId, ticket.keyId, Promise.resolve(this.#memory.succeed(ticket)));
   }
 
   fail(ticket: Ticket, failure: Failure, reason: Reason, scope: "key" | "model"): Promise<KeyState> {
@@ -293,7 +293,7 @@ class Keeper {
         return this.#applied(ticket, (read) => this.#memory.fail(read, failure, reason, scope));
       }
       case "succeed":
-        return this.#applied((body as AskedOutcome).ticket, (read) => this.#memory.succeed(read));
+        return this.#applied((body as AskedOutcome).ticket, async (read) => this.#memory.succeed(read));
       case "disable": {
         const { ticket, reason } = body as AskedFailure;
         return this.#applied(ticket, (read) => this.#memory.disable(read, reason));

@@ -78,7 +78,7 @@ export class MemoryState implements SharedState {
     this.#pools.delete(poolId);
   }
 
-  async choose(poolId: string, question: Question): Promise<Choice> {
+  choose(poolId: string, question: Question): Choice {
     const now = this.#clock.now();
     const pool = this.#pool(poolId);
     pool.wake(now);
@@ -121,7 +121,7 @@ export class MemoryState implements SharedState {
     found.pool.refresh(found.cell, this.#clock.now());
   }
 
-  async succeed(ticket: Ticket): Promise<KeyState> {
+  succeed(ticket: Ticket): KeyState {
     const found = this.#find(ticket);
     if (found === undefined) return { health: healthy, reason: undefined, applied: false };
     const { cell, pool } = found;

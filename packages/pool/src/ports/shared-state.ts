@@ -181,12 +181,13 @@ export interface SharedState {
   /** Forgets a pool. */
   remove(poolId: string): Promise<void>;
 
-  choose(poolId: string, question: Question): Promise<Choice>;
+  /** @returns no promise where it is decided at once */
+  choose(poolId: string, question: Question): Choice | Promise<Choice>;
   /** Keeps a key from being chosen while a refusal of it is being read, `forMs` at most. Ended by any outcome. */
   hold(ticket: Ticket, forMs: DurationMs): void;
   /** Ends a hold that turned out to be none of the key's business; and the trial of a key that came back. */
   release(ticket: Ticket): void;
-  succeed(ticket: Ticket): Promise<KeyState>;
+  succeed(ticket: Ticket): KeyState | Promise<KeyState>;
   fail(ticket: Ticket, failure: Failure, reason: Omit<StatusReason, "at">, scope: "key" | "model"): Promise<KeyState>;
   /** Takes the key out, whatever `configure` says of it; it comes back by `reset` or with a new value. */
   disable(ticket: Ticket, reason: Omit<StatusReason, "at">): Promise<KeyState>;

@@ -136,13 +136,21 @@ export abstract class HeldAnswer<Chunk extends Uint8Array = Uint8Array> implemen
     return { text: this.textOf(this.#held, limitBytes), isCut };
   }
 
-  async opening(): Promise<Opening> {
+  opening(): Opening | Promise<Opening> {
     if (!this.#mayHaveBody()) return { kind: "clear" };
     const watch = this.#startWatch();
+    return watch.opening === "undecided" ? this.#waitForOpening(watch) : this.#shown(watch);
+  }
+
+  async #waitForOpening(watch: AnswerWatch<Chunk>): Promise<Opening> {
     const isDecided = (): boolean => watch.opening !== "undecided" || this.#heldBytes > openingLimits.bytes;
     await this.#until(() => isDecided() || watch.leansToContent, this.#openingMs);
     if (watch.leansToContent) await this.#until(isDecided, Math.min(this.#openingMs, openingLimits.leaningMs));
     if (this.#state === "ended" && watch.opening === "undecided") await this.ending();
+    return this.#shown(watch);
+  }
+
+  #shown(watch: AnswerWatch<Chunk>): Opening {
     const shown = openingFacts(watch, this.#state, this.header("content-type"));
     return shown.kind === "error" ? { kind: "error", answer: this.#judged(shown.errorText) } : shown;
   }
