@@ -135,7 +135,7 @@ export class LinkedState implements SharedState {
 
   async succeed(ticket: Ticket): Promise<KeyState> {
     const { isKept, hasFailures } = this.#memory.view.unsettled(ticket);
-    const own = await this.#memory.succeed(ticket);
+    const own = this.#memory.succeed(ticket);
     if (!isKept && !hasFailures) return own;
     return this.#decide(ticket, "succeed", { own, body: { ticket: toWireTicket(ticket) } });
   }
@@ -247,7 +247,7 @@ export class LinkedState implements SharedState {
   }
 
   async #chooseAlone(poolId: string, question: Question): Promise<Choice> {
-    const choice = await this.#memory.choose(poolId, question);
+    const choice = this.#memory.choose(poolId, question);
     if (choice.kind === "key" && choice.why !== "pin" && question.bind !== false) {
       this.#renew(poolId, question, choice);
       if (choice.why === "turn") this.#flushWithin(0);

@@ -54,7 +54,7 @@ export function describeSharing(name: string, makeFixture: () => Promise<Sharing
       const sessions = Array.from({ length: 300 }, (_, index) => aSession(`s${index}`));
 
       const pairs = await Promise.all(
-        sessions.map((session) => Promise.all([one!, other!].map((state) => state.choose("p", { session })))),
+        sessions.map((session) => Promise.all([one!, other!].map(async (state) => state.choose("p", { session })))),
       );
 
       expect(pairs.filter(([a, b]) => keyOf(a!) !== keyOf(b!))).toEqual([]);
@@ -112,7 +112,7 @@ export function describeSharing(name: string, makeFixture: () => Promise<Sharing
       await new Promise((resolve) => setTimeout(resolve, 5));
       const tickets = await Promise.all([one!, other!].map((state) => ticketOf(state, "A")));
 
-      const after = await Promise.all([one!, other!].map((state, index) => state.succeed(tickets[index]!)));
+      const after = await Promise.all([one!, other!].map(async (state, index) => state.succeed(tickets[index]!)));
 
       expect(after.filter(({ applied }) => applied)).toHaveLength(1);
     });

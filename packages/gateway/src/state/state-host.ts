@@ -109,7 +109,7 @@ export class StateHost implements SharedState {
   async choose(poolId: string, question: Question): Promise<Choice> {
     const names = namesOf(question);
     const before = ownersOf(this.#memory, poolId, names);
-    const choice = await this.#memory.choose(poolId, question);
+    const choice = this.#memory.choose(poolId, question);
     const pool = this.#pools.get(poolId);
     if (choice.kind !== "key" || pool === undefined) return choice;
     const bindings = movedBindings(this.#memory, poolId, { names, before, at: this.#clock.now() });
@@ -333,7 +333,7 @@ class Keeper {
     const [session] = asked.why === "session" ? lookups : [];
     const toBind = names.slice(bound);
     const before = ownersOf(this.#memory, poolId, toBind);
-    const choice = await this.#memory.choose(poolId, {
+    const choice = this.#memory.choose(poolId, {
       objects: prints.slice(0, asked.objects),
       tried: new Set(asked.tried),
       bind: asked.bind,

@@ -253,7 +253,7 @@ describe("the shared state", () => {
 
         const attempt = async (session: number | null): Promise<void> => {
           const ref = session === null ? undefined : aSession(`s${session}`);
-          const real: Choice = await state.choose("p", ref === undefined ? {} : { session: ref });
+          const real: Choice = state.choose("p", ref === undefined ? {} : { session: ref });
           const naive = twin.choose(ref?.id);
           picked = { real: real.kind === "key" ? real.keyId : undefined, twin: naive.key };
           if (real.kind === "key" && naive.ticket !== undefined)
@@ -267,7 +267,7 @@ describe("the shared state", () => {
             await state.fail(chosen.real, { rest: "ladder", ...hint }, reason, "key");
             twin.fail(chosen.twin, step.hintMs ?? undefined);
           } else if (step.do === "succeed") {
-            await state.succeed(chosen.real);
+            state.succeed(chosen.real);
             twin.succeed(chosen.twin);
           } else {
             await state.disable(chosen.real, refusal);
@@ -318,13 +318,13 @@ describe("the shared state", () => {
         );
         const attempts: { ticket: Ticket; answer: "fail" | "succeed"; at: number }[] = [];
         for (const answer of answers) {
-          const choice = await state.choose("p", {});
+          const choice = state.choose("p", {});
           if (choice.kind === "key") attempts.push({ ticket: choice.ticket, answer, at: order.next().value ?? 0 });
         }
         attempts.sort((a, b) => a.at - b.at);
 
         await Promise.all(
-          attempts.map(({ ticket, answer }) =>
+          attempts.map(async ({ ticket, answer }) =>
             answer === "fail" ? state.fail(ticket, { rest: "ladder" }, reason, "key") : state.succeed(ticket),
           ),
         );

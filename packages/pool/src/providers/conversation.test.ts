@@ -601,7 +601,7 @@ describe("over the shared state", () => {
     await state.configure("p", keysOf(1, 1, 1), aPolicy());
     let served = "";
     for (const request of requests) {
-      const choice = await state.choose("p", { conversation: conversation(request) });
+      const choice = state.choose("p", { conversation: conversation(request) });
       served += choice.kind === "key" ? choice.keyId : "-";
     }
     return served;
