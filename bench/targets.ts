@@ -148,8 +148,8 @@ const cpu = (workload: string, contender: string): Side => ({ workload, contende
 /**
  * For a machine that does other work as well, where a few seconds are all there is. Processor time is compared, not rates: others
  * take turns at a core from whoever is measured, but their time is not counted as his. Far enough below what is usual that no noise
- * gets there, and near enough that half the speed does. Seen with three rounds of two seconds: 24 %, 25 % and 1.8 times; raise them as
- * the gateway gets faster.
+ * gets there, and near enough that half the speed does. Seen on a machine with nothing else to do: 25 %, 50 % and 1.2 times, and
+ * down to 20 %, 25 % and 1.8 times on a busy one; raise them as the gateway gets faster.
  */
 export const shortTargets: readonly Target[] = [
   higher(

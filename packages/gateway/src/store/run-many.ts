@@ -81,9 +81,13 @@ export async function runTransaction<DB>(
  * that lock the same rows in one order never wait for each other in a circle.
  */
 export function inLockOrder<Row extends object>(rows: readonly Row[], columns: readonly (keyof Row)[]): Row[] {
+  // Thousands at a time, where a pool has thousands of keys: no closure for each comparison.
   return [...rows].sort((one, other) => {
-    const differing = columns.find((column) => one[column] !== other[column]);
-    return differing === undefined ? 0 : one[differing] < other[differing] ? -1 : 1;
+    for (let at = 0; at < columns.length; at++) {
+      const column = columns[at] as keyof Row;
+      if (one[column] !== other[column]) return one[column] < other[column] ? -1 : 1;
+    }
+    return 0;
   });
 }
 
