@@ -37,7 +37,8 @@ export function decodeBeginning(bytes: Buffer, contentEncoding: string | undefin
 
 /** What `content-encoding` says was applied to a body, first to last. */
 export function codingsOf(contentEncoding: string | undefined): string[] {
-  const codings = (contentEncoding ?? "").split(",").map((coding) => coding.trim().toLowerCase());
+  if (contentEncoding === undefined) return [];
+  const codings = contentEncoding.split(",").map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== "" && coding !== "identity");
 }
 

@@ -14,6 +14,9 @@ const lineTypes = [
 
 /** The mode that a content type asks for. JSON and plain text are not taken at their word: servers stream under either. */
 export function modeOfContentType(contentType: string | undefined): StreamMode {
+  // As nearly everybody writes them.
+  if (contentType === "application/json") return "sniff";
+  if (contentType === "text/event-stream") return "sse";
   const [type = ""] = (contentType ?? "").toLowerCase().split(";");
   const essence = type.trim();
   if (essence === "text/event-stream") return "sse";
