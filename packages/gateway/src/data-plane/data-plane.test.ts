@@ -987,13 +987,14 @@ describe("a client that leaves", () => {
 });
 
 describe("a crowd at the end of a cooldown (case 75)", () => {
-  const soon = { cooldown: { baseMs: 100, capMs: 1_000 } };
+  // Long beside what fifty requests take on a busy machine.
+  const soon = { cooldown: { baseMs: 500, capMs: 5_000 } };
 
   it("sends one request ahead; that fails, and the key rests one step longer: the rest never reach it", async () => {
     const bench = await openDataPlane({ keys: [benchKeys[0]!], policy: soon });
     bench.provider.on().always(reply.slowHeaders(50, reply.json(429, {}, {})));
     await fetch(`${bench.url}/chat/completions`, chat);
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    await new Promise((resolve) => setTimeout(resolve, 550));
     bench.provider.forget();
 
     const crowd = await Promise.all(Array.from({ length: 50 }, () => fetch(`${bench.url}/chat/completions`, chat)));
@@ -1010,7 +1011,7 @@ describe("a crowd at the end of a cooldown (case 75)", () => {
       .next(reply.json(429, {}, {}))
       .always(reply.slowHeaders(50, reply.json(200, {}, {})));
     await fetch(`${bench.url}/chat/completions`, chat);
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    await new Promise((resolve) => setTimeout(resolve, 550));
 
     const crowd = await Promise.all(Array.from({ length: 50 }, () => fetch(`${bench.url}/chat/completions`, chat)));
 
