@@ -218,17 +218,27 @@ async function startIn(folder: string, { network, isDurable = false }: PostgresO
     ...(network && networked(data, network)),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = spawn(join(bin, "postgres"), ["-D", data, ...flags], {
-    ...user,
-    cwd: folder,
-    // Its own group: Ctrl-C ends the tests, and they end it.
-    detached: true,
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  server.unref();
-  await untilItAnswers(folder, server);
-  return server;
+  for (let tries = 0; ; tries++) {
+    const server = spawn(join(bin, "postgres"), ["-D", data, ...flags], {
+      ...user,
+      cwd: folder,
+      // Its own group: Ctrl-C ends the tests, and they end it.
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    server.unref();
+    try {
+      await untilItAnswers(folder, server);
+      return server;
+    } catch (error) {
+      // Processes of one that was killed may not have noticed yet, and hold its shared memory.
+      if (tries === mostStarts) throw error;
+      await sleep(250);
+    }
+  }
 }
+
+const mostStarts = 20;
 
 type Network = NonNullable<PostgresOptions["network"]>;
 
