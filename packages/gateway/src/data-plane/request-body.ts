@@ -86,14 +86,23 @@ interface Collecting {
 function collect(request: IncomingMessage, keeper: Keeper, { announced, limits }: Collecting): Promise<RequestBody> {
   const { promise, resolve } = Promise.withResolvers<RequestBody>();
   const pace = new Pace(limits.patience);
-  const timer = setTimeout(() => settle(keeper.refuse("too-slow")), pace.silentMs);
+  let isSilent = false;
+  // When a machine has slept, timers are due before what came meanwhile was read: that has its turn first.
+  const timer = setTimeout(() => {
+    isSilent = true;
+    setImmediate(() => {
+      if (isSilent) settle(keeper.refuse("too-slow"));
+    });
+  }, pace.silentMs);
   const settle = (body: RequestBody): void => {
+    isSilent = false;
     clearTimeout(timer);
     request.off("data", onData).off("end", onEnd).off("close", onClose);
     if (!request.complete) request.pause();
     resolve(body);
   };
   const onData = (chunk: Buffer): void => {
+    isSilent = false;
     timer.refresh();
     pace.came(chunk.length);
     if (keeper.bytes + chunk.length > limits.maxBytes) settle(keeper.refuse("too-large"));

@@ -75,4 +75,17 @@ describe("a session", () => {
     expect(session({ "x-keywheel-session": "  " })).toBeUndefined();
     expect(session({ "x-keywheel-session": "x".repeat(2_000) })).toBeUndefined();
   });
+
+  it("is whole in a copy of it, and in its JSON: it is handed to other processes", () => {
+    const named = session({ "x-session-id": "abc" });
+    const whole = {
+      id: named?.id,
+      carrier: "x-session-id",
+      fingerprint: named?.fingerprint,
+      valueHash: sessionValueHash("abc"),
+    };
+
+    expect(structuredClone(named)).toEqual(whole);
+    expect(JSON.parse(JSON.stringify(named))).toEqual(whole);
+  });
 });

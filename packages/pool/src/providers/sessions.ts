@@ -1,5 +1,5 @@
 import type { SessionRef } from "../ports/shared-state.ts";
-import { type Fingerprint, fingerprint } from "../rules/fingerprint.ts";
+import { fingerprint } from "../rules/fingerprint.ts";
 import { jsonValue, stringValue } from "./json-scan.ts";
 
 /** The header by which a client may name its session to this gateway itself; it goes before all others. */
@@ -102,26 +102,15 @@ function reference(scope: string, carrier: string, value: string): SessionRef {
   const print = fingerprint(`${scope}\n${carrier}\n${value}`);
   const isShowable = carrier === ownSessionHeader && value.length <= longestShownId && /^[\x21-\x7e]+$/.test(value);
   const id = isShowable ? value : `ses_${hex(print.high)}${hex(print.low)}`;
-  return new NamedSession(id, carrier, print, value);
-}
-
-/** Its value's hash is asked for only when it is bound or written down. */
-class NamedSession implements SessionRef {
-  readonly id: string;
-  readonly carrier: string;
-  readonly fingerprint: Fingerprint;
-  readonly #value: string;
-
-  constructor(id: string, carrier: string, print: Fingerprint, value: string) {
-    this.id = id;
-    this.carrier = carrier;
-    this.fingerprint = print;
-    this.#value = value;
-  }
-
-  get valueHash(): string {
-    return sessionValueHash(this.#value);
-  }
+  return {
+    id,
+    carrier,
+    fingerprint: print,
+    // Worked out when it is asked for, which is when it is bound or written down; it goes along to other processes.
+    get valueHash() {
+      return sessionValueHash(value);
+    },
+  };
 }
 
 function clean(value: string | undefined): string | undefined {

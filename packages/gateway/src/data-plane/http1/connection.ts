@@ -54,6 +54,8 @@ export class Connection implements ResponseSink {
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
   #timerMs = 0;
+  /** Counts what the timer waits for. */
+  #signs = 0;
 
   constructor(socket: Socket, owner: ConnectionOwner) {
     this.#socket = socket;
@@ -135,6 +137,7 @@ export class Connection implements ResponseSink {
   }
 
   onData(chunk: Buffer): void {
+    this.#signs++;
     this.#timer?.refresh();
     this.#exchange?.onData(chunk);
   }
@@ -218,6 +221,7 @@ export class Connection implements ResponseSink {
 
   /** One timer for all that is waited for on the connection, set anew only where the time is another one. */
   #arm(ms: number): void {
+    this.#signs++;
     if (this.#timer !== undefined && this.#timerMs === ms) {
       this.#timer.refresh();
       return;
@@ -227,7 +231,15 @@ export class Connection implements ResponseSink {
     this.#timer = setTimeout(this.#onTimeout, ms).unref();
   }
 
+  /** When a machine has slept, timers are due before what came meanwhile was read: that has its turn first. */
   readonly #onTimeout = (): void => {
+    const before = this.#signs;
+    setImmediate(() => {
+      if (this.#signs === before) this.#timeOut();
+    });
+  };
+
+  #timeOut(): void {
     if (this.#exchange === undefined || this.#isPaused) return;
     if (this.#answerHead !== undefined) {
       this.end(new Http1Error("HTTP1_IDLE_TIMEOUT", "The answer did not go on in time."));
@@ -236,5 +248,5 @@ export class Connection implements ResponseSink {
     } else {
       this.end(new Http1Error("HTTP1_HEADERS_TIMEOUT", "No answer came in time."));
     }
-  };
+  }
 }

@@ -62,7 +62,9 @@ export function createConnector({ url, connectMs, lookup, tunnel }: ConnectorOpt
 
 /** Waits for a connection to be made. */
 function settled(socket: Socket, event: "connect" | "secureConnect", timeoutMs: number, done: Connected): () => void {
+  let isOver = false;
   const stop = (): void => {
+    isOver = true;
     clearTimeout(timer);
     socket.off(event, onConnect).off("error", onError).off("close", onClose);
   };
@@ -84,7 +86,12 @@ function settled(socket: Socket, event: "connect" | "secureConnect", timeoutMs: 
   };
   const onError = (error: Error): void => fail(timedOut(error) ? connectTimeout(error) : error);
   const onClose = (): void => fail(new Http1Error("HTTP1_CLOSED", "The connection was closed as it was made."));
-  const timer = setTimeout(() => fail(connectTimeout()), timeoutMs);
+  // When a machine has slept, timers are due before what came meanwhile was seen: that has its turn first.
+  const timer = setTimeout(() => {
+    setImmediate(() => {
+      if (!isOver) fail(connectTimeout());
+    });
+  }, timeoutMs);
   socket.once(event, onConnect).on("error", onError).on("close", onClose);
   return drop;
 }
