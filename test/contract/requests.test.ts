@@ -203,7 +203,9 @@ describe("contract: the explanation of requests", () => {
       await requestsOf(pool),
       await gateway.api("GET", `/usage?provider=${pool.record.id}&by=model`),
     ]);
-    const files = readdirSync(gateway.dataDir).map((name) => readFileSync(join(gateway.dataDir, name), "latin1"));
+    const files = readdirSync(gateway.dataDir, { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => readFileSync(join(gateway.dataDir, name), "latin1"));
     expect(told).toContain("[redacted]");
     expect([told, ...files].filter((text) => text.includes(secret))).toEqual([]);
   });

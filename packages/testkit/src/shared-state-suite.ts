@@ -589,7 +589,6 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
 
         const restarted = await open(clock);
         await restarted.configure("p", keysOf(1, 1), aPolicy());
-        expect(restarted.hasPins).toBe(false);
         restarted.restorePins(drained);
 
         expect(await restarted.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });

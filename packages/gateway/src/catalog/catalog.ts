@@ -176,7 +176,8 @@ export class Catalog implements CatalogView {
     const stats = this.#core.ownerOf(attempt.keyId)?.cell(attempt.keyId)?.stats;
     if (!stats) return;
     stats.requests += 1;
-    stats.lastUsedAt = attempt.startedAt;
+    // Those of several processes are told in any order.
+    stats.lastUsedAt = Math.max(stats.lastUsedAt ?? 0, attempt.startedAt);
     if (attempt.outcome === "client_gone") return;
     const succeeded = attempt.status !== undefined && attempt.status < 400;
     stats[succeeded ? "successes" : "failures"] += 1;

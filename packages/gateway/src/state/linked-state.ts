@@ -175,13 +175,22 @@ export class LinkedState implements SharedState {
 
   pin(poolId: string, keyId: string, objects: readonly Fingerprint[]): void {
     this.#memory.pin(poolId, keyId, objects);
-    const at = this.#clock.now();
-    for (const fingerprint of objects) this.#touches.add(poolId, "o", { fingerprint, keyId, at });
-    if (objects.length > 0) this.#flushWithin(0);
+    if (objects.length > 0) void this.#tellPins(poolId, keyId, objects);
   }
 
+  /** At once, ahead of the answer that shows them: its client may name them the moment it has read it, at another process. */
+  async #tellPins(poolId: string, keyId: string, objects: readonly Fingerprint[]): Promise<void> {
+    const at = this.#clock.now();
+    const names = objects.map((object) => bindingName("o", object));
+    const body = objects.map(() => [keyId, at]);
+    if ((await this.#pools.ask(poolId, "touch", { names, body })) !== undefined) return;
+    for (const fingerprint of objects) this.#touches.add(poolId, "o", { fingerprint, keyId, at });
+    this.#flushWithin(renewMs);
+  }
+
+  /** Another process may have learnt of the first one just now. */
   get hasPins(): boolean {
-    return this.#memory.hasPins || this.#pools.hasPins;
+    return true;
   }
 
   async preview(poolId: string, count: number): Promise<readonly string[]> {

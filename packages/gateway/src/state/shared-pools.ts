@@ -50,7 +50,6 @@ export class SharedPools {
   #isRecovering = false;
   #isClosed = false;
   readonly #beat: NodeJS.Timeout;
-  #hasPins = false;
   /** Names this process where it tells others. */
   readonly #self = randomBytes(6).toString("hex");
 
@@ -63,11 +62,6 @@ export class SharedPools {
   /** Why decisions are made here alone; undefined while they are shared. */
   get trouble(): string | undefined {
     return this.#trouble;
-  }
-
-  /** Whether the server knows of any objects. */
-  get hasPins(): boolean {
-    return this.#hasPins;
   }
 
   use(link: StateLink): void {
@@ -270,7 +264,6 @@ export class SharedPools {
     const running = this.#link.run(shape === undefined ? call : { ...call, shape });
     const answer = await within(running, asked.patienceMs ?? patienceMs);
     if (answer.missing === true) return answer;
-    if (answer.pins !== undefined) this.#hasPins = true;
     takeAnswer(pool, this.#options.memory, { answer, names: decision === "touch" ? [] : names });
     return answer;
   }

@@ -285,7 +285,7 @@ class Keeper {
     const { decision, body } = this.#call;
     switch (decision) {
       case "configure":
-        return this.#pins();
+        return {};
       case "choose":
         return await this.#choose(body as AskedChoice);
       case "fail": {
@@ -408,11 +408,7 @@ class Keeper {
 
   #pull(since: number): Partial<Answer> {
     const news = [...this.#pool.told].filter(([, { version }]) => version > since);
-    return { ...this.#pins(), all: Object.fromEntries(news.map(([id, { cell }]) => [id, cell])) };
-  }
-
-  #pins(): Partial<Answer> {
-    return this.#memory.hasPins ? { pins: 1 } : {};
+    return { all: Object.fromEntries(news.map(([id, { cell }]) => [id, cell])) };
   }
 
   #ownerOf(name: string): string | undefined {

@@ -47,7 +47,6 @@ export interface Answer {
   readonly po?: readonly string[] | object;
   readonly t?: { readonly sv: number; readonly g: number; readonly mk: WireMark; readonly mm?: WireMark };
   readonly applied?: boolean;
-  readonly pins?: number;
   readonly turns?: readonly string[] | object;
 }
 

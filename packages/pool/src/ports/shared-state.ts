@@ -200,7 +200,7 @@ export interface SharedState {
   sweepIdle(): Promise<number>;
   /** Remembers that these objects were made under the key; they outlive its cooldowns, not its deletion. */
   pin(poolId: string, keyId: string, objects: readonly Fingerprint[]): void;
-  /** Whether any object is remembered at all: without one a request need not be searched for names. */
+  /** Whether any object may be remembered at all: without one a request need not be searched for names. */
   readonly hasPins: boolean;
   /** The next `count` turns of the wheel as key ids, taking none. */
   preview(poolId: string, count: number): Promise<readonly string[]>;

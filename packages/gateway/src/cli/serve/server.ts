@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -154,6 +155,8 @@ export function listen(server: NetServer, { host, port, socketPath }: ServerOpti
     // Stays: a connection that could not be accepted later is its client's loss, and no reason to end.
     server.on("error", (error: NodeJS.ErrnoException) => reject(failed(reasonOf(error, where), error)));
     server.listen({ ...(socketPath === undefined ? { host, port } : { path: socketPath }), backlog: 1024 }, () => {
+      // Its folder keeps others out; like everything there it is its owner's alone.
+      if (socketPath !== undefined) chmodSync(socketPath, 0o600);
       const address = server.address();
       resolve(address === null || typeof address === "string" ? 0 : address.port);
     });

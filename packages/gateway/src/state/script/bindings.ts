@@ -50,10 +50,6 @@ local function bind(key, id, at)
   local bound, used_at = owner_of(key)
   local value = (is_object and 'p' or '') .. slot .. ' ' .. string.format('%.0f', math.max(at, bound == id and used_at or 0))
   call('SET', key, value, 'PX', string.format('%.0f', is_object and object_ms or pool.ttl + 1000))
-  if is_object and pool.pins == nil then
-    pool.pins = 1
-    call('HSET', POOL, 'pins', 1)
-  end
   if bound ~= id and is_told(kind, bound) then told_bindings[#told_bindings + 1] = {name_of(key), id, at} end
 end
 

@@ -139,7 +139,6 @@ if op == 'configure' then
     body = cjson.decode(ARGV[6])
     configure(ARGV[7], body.keys, body.policy)
   end
-  answer.pins = pool.pins
 elseif op == 'choose' then
   choose(body)
 elseif op == 'fail' then
@@ -177,7 +176,6 @@ elseif op == 'touch' then
 elseif op == 'merge' then
   for _, one in ipairs(body) do merge(one.id, one.cell) end
 elseif op == 'pull' then
-  answer.pins = pool.pins
   answer.all = {}
   local all = call('HGETALL', CELLS)
   for i = 1, #all, 2 do

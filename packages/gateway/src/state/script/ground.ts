@@ -11,7 +11,7 @@ local op, now, channel, pool_id, origin = ARGV[1], tonumber(ARGV[2]), ARGV[3], A
 local POOL, KEYS_, CELLS, USABLE, ORDER, DUE, OWNERS, LANES = unpack(KEYS, 1, 8)
 local call = redis.call
 
-local fields = {'sig', 'pos', 'used', 'dpos', 'dused', 'turned', 'latest', 'v', 'base', 'cap', 'affinity', 'ttl', 'n', 'pins', 'born', 'heard'}
+local fields = {'sig', 'pos', 'used', 'dpos', 'dused', 'turned', 'latest', 'v', 'base', 'cap', 'affinity', 'ttl', 'n', 'born', 'heard'}
 local pool = {}
 for i, value in ipairs(call('HMGET', POOL, unpack(fields))) do
   if value then pool[fields[i]] = (fields[i] == 'sig' or fields[i] == 'born') and value or tonumber(value) end
