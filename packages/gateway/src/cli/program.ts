@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { TokenFlags } from "./commands/token.ts";
+import { addConnect } from "./program-connect.ts";
 import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
@@ -18,12 +19,14 @@ export function buildProgram(actions: Actions): Command {
     ["keywheel start", "start the gateway on http://127.0.0.1:8787"],
     ["keywheel provider add openai", "choose a provider from the list"],
     ["keywheel key add openai", "add a key; it is asked for and not shown"],
+    ["keywheel connect claude-code", "point a client at the gateway"],
     ["keywheel status", "see how the keys stand"],
   ]);
 
   addStart(program, actions);
   addProviderCommands(program, actions);
   addKeyCommands(program, actions);
+  addConnect(program, actions);
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
   addStatus(program, actions);
