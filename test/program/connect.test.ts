@@ -392,3 +392,25 @@ describe("the token", () => {
     expect(stdout + stderr).not.toContain(secret);
   });
 });
+
+/** The calls that the README shows, without their comments. */
+const shownCalls = [
+  ...readFileSync(join(import.meta.dirname, "../../README.md"), "utf8").matchAll(/^npx keywheel (connect.*)$/gm),
+].map(([, words = ""]) => words.replace(/\s*#.*/, ""));
+
+it("the calls that the README shows do what it says", async () => {
+  using place = aHome();
+  await using gateway = await runGateway();
+  const keywheel = keywheelFor(gateway, place.home);
+  for (const slug of ["anthropic", "openai", "gemini"]) await keywheel(`provider add ${slug}`);
+
+  expect(shownCalls.length).toBeGreaterThan(4);
+  for (const words of shownCalls) {
+    const { code, stdout } = await keywheel(words);
+
+    expect([words, code]).toEqual([words, 0]);
+    expect(stdout).toMatch(/claude-code|http:\/\/127\.0\.0\.1|Wrote ~/);
+  }
+  expect(read(place.home, ".codex/config.toml")).toContain(`base_url = "${gateway.url}/openai/v1"`);
+  expect(read(place.home, ".config/opencode/opencode.json")).toMatch(/"apiKey": "kw_\w+"/);
+});

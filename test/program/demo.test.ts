@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aHome, type CommandOptions, runCommand, spawnCommand } from "./run-command.ts";
@@ -81,6 +81,12 @@ describe("keywheel demo", () => {
       expect(place.left()).toEqual(["tmp"]);
     },
   );
+
+  it("is what the README shows", () => {
+    const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+
+    expect(readme.match(/^npx keywheel demo.*$/gm)).toEqual(["npx keywheel demo"]);
+  });
 
   it("prints the link where no browser can be opened", async () => {
     using place = aPlace();

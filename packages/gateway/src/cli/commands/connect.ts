@@ -107,6 +107,7 @@ function readAt(file: Setup["files"][number], path: readonly string[]): unknown 
 
 async function show(context: Context, task: Task): Promise<void> {
   const { setup } = await settle(context, task);
+  if (task.choice.origin === "new") context.terminal.err("It is shown this once.\n");
   const { variables, files, notes } = setup;
   if (context.json) {
     return printJson(
@@ -143,9 +144,7 @@ async function settle(
   if (choice.origin !== "new")
     return { setup: client.setUp(targets, choice.origin === "none" ? undefined : choice.token, place) };
   const { token, id } = await makeToken(context.client, choice.name, targets);
-  context.terminal.err(
-    `Made the gateway token "${choice.name}", good for ${slugsOf(targets)}. It is shown this once.\n`,
-  );
+  context.terminal.err(`Made the gateway token "${choice.name}", good for ${slugsOf(targets)}.\n`);
   return { setup: client.setUp(targets, token, place), madeId: id };
 }
 
