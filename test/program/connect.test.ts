@@ -380,15 +380,18 @@ describe("the token", () => {
     expect(stdout).toContain(`experimental_bearer_token = "${token}"`);
   });
 
-  it("says what would win over what is written", async () => {
+  it("says what gets in the way of what is written", async () => {
     using place = aHome();
     await using gateway = await runGateway();
     const keywheel = keywheelFor(gateway, place.home, { ANTHROPIC_API_KEY: secret });
     await keywheel("provider add anthropic");
 
-    const { stdout, stderr } = await keywheel("connect claude-code");
+    put(place.home, ".claude/settings.json", JSON.stringify({ env: { ANTHROPIC_API_KEY: secret } }));
 
-    expect(stderr).toContain("ANTHROPIC_API_KEY is set in this terminal and would be used instead");
+    const { stdout, stderr } = await keywheel("connect claude-code --write");
+
+    expect(stderr).toContain("ANTHROPIC_API_KEY is set in this terminal and gets in the way");
+    expect(stderr).toContain("ANTHROPIC_API_KEY stands in ~/.claude/settings.json and gets in the way");
     expect(stdout + stderr).not.toContain(secret);
   });
 });

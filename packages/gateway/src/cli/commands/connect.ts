@@ -130,7 +130,7 @@ async function show(context: Context, task: Task): Promise<void> {
     say(context, `\n${dim("Or for this terminal alone:")}\n`);
     for (const variable of variables) say(context, exportLine(variable));
   }
-  sayNotes(context, task, notes);
+  sayNotes(context, task, setup);
   context.terminal.err(
     "\n--write puts this into the file and keeps the rest of it; --dry-run says what would change.\n",
   );
@@ -178,7 +178,7 @@ function showDifferences(context: Context, task: Task): void {
       if (to !== null) say(context, context.terminal.colors.green(`+ ${name} = ${to}`));
     }
   }
-  sayNotes(context, task, setup.notes);
+  sayNotes(context, task, setup);
   context.terminal.err("Nothing was changed. --write does it.\n");
 }
 
@@ -203,21 +203,34 @@ async function write(context: Context, task: Task): Promise<void> {
     const shown = shortPath(path, task.place);
     say(context, changed ? `Wrote ${shown}.${copy}` : `${shown} is as it should be.`);
   }
-  sayNotes(context, task, setup.notes);
+  sayNotes(context, task, setup);
   const { start, name } = task.client;
+  const who = start === undefined ? "What reads it" : name;
   const next = start === undefined ? "" : ` Start it: ${start}`;
-  say(context, `${name} now speaks to ${slugsOf(task.targets)} through the gateway.${next}`);
+  say(context, `${who} now speaks to ${slugsOf(task.targets)} through the gateway.${next}`);
 }
 
-function sayNotes({ terminal }: Context, { client, place, targets }: Task, notes: readonly string[]): void {
-  const rivals = client.rivals.filter((name) => (place.environment[name] ?? "") !== "");
-  const warning = `${rivals.join(" and ")} ${rivals.length === 1 ? "is" : "are"} set in this terminal and would be used instead: unset ${rivals.join(" ")}`;
-  const off = targets.filter(({ provider }) => !provider.enabled);
-  const disabled = off.map(
-    ({ provider: { slug } }) => `${slug} is disabled. Enable it: keywheel provider set ${slug} --enabled`,
-  );
-  for (const note of [...notes, ...disabled, ...(rivals.length === 0 ? [] : [warning])])
-    terminal.err(`Note: ${note}\n`);
+function sayNotes({ terminal }: Context, task: Task, setup: Setup): void {
+  const disabled = task.targets
+    .filter(({ provider }) => !provider.enabled)
+    .map(({ provider: { slug } }) => `${slug} is disabled. Enable it: keywheel provider set ${slug} --enabled`);
+  for (const note of [...setup.notes, ...disabled, ...rivalsOf(task, setup)]) terminal.err(`Note: ${note}\n`);
+}
+
+/** What of the person's own gets in the way: names alone, for their values may be keys. */
+function rivalsOf({ client, place }: Task, { files }: Setup): readonly string[] {
+  const here = client.rivals.filter((name) => (place.environment[name] ?? "") !== "");
+  const inFiles = files.flatMap((file) => {
+    const own = new Set(file.changes.map(({ path }) => path.at(-1)));
+    const beside = file.changes[0]?.path.slice(0, -1) ?? [];
+    return client.rivals
+      .filter((name) => !own.has(name) && existsSync(file.path) && readAt(file, [...beside, name]) !== undefined)
+      .map((name) => `${name} stands in ${shortPath(file.path, place)} and gets in the way: take it out.`);
+  });
+  if (here.length === 0) return inFiles;
+  const verbs = here.length === 1 ? (["is", "gets"] as const) : (["are", "get"] as const);
+  const sentence = `${here.join(" and ")} ${verbs[0]} set in this terminal and ${verbs[1]} in the way: unset ${here.join(" ")}`;
+  return [...inFiles, sentence];
 }
 
 function slugsOf(targets: readonly Target[]): string {

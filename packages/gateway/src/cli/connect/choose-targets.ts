@@ -70,7 +70,9 @@ function pick({ client, providers }: Choice, speech: Speech, named: readonly Pro
   const [only, ...others] = fitting ?? [];
   if (only === undefined || others.length === 0) return only;
   const slugs = [only, ...others].map(({ slug }) => slug);
-  throw wrongWords(`Several providers fit: ${slugs.join(", ")}. Say which: --provider ${only.slug}`);
+  // What is named is all that is taken.
+  const more = client.speaks.length > 1 ? " (and --provider again for those of other kinds)" : "";
+  throw wrongWords(`Several providers fit: ${slugs.join(", ")}. Say which: --provider ${only.slug}${more}`);
 }
 
 function speechOf({ speaks }: Client, { kind }: Provider): Speech | undefined {

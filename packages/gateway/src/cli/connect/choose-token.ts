@@ -34,6 +34,10 @@ export async function chooseToken(api: ApiClient, terminal: Terminal, wishes: To
 
   const { data: known } = await api.call<List<Token>>("GET", "/tokens");
   if (given !== undefined) {
+    if (given !== "-")
+      terminal.err(
+        "Note: a token in a command stays in the history of the shell. Give - and pipe it to keep it out.\n",
+      );
     const token = (given === "-" ? await readInput(terminal) : given).trim();
     if (!isToken(token)) {
       throw wrongWords(

@@ -49,7 +49,7 @@ export interface Client {
   readonly writes: string;
   /** How it is started afterwards. */
   readonly start?: string;
-  /** Variables that would win over what is written. */
+  /** Names, in the environment or beside what is written, that win over it or are sent as well. */
   readonly rivals: readonly string[];
   /** @param token undefined where the gateway asks for none */
   readonly setUp: (targets: Targets, token: string | undefined, place: Place) => Setup;

@@ -130,7 +130,7 @@ function sdk(id: string, name: string, ...speaks: Client["speaks"]): Client {
       return {
         files: [{ path: join(folder, ".env"), format: envFormat, changes: linesOf(variables) }],
         variables,
-        notes: [],
+        notes: token === undefined ? [] : ["Keep a .env with a token out of version control."],
       };
     },
   };
@@ -182,5 +182,5 @@ export const clients: readonly Client[] = [
   sdk("openai", "OpenAI SDK", "openai"),
   sdk("anthropic", "Anthropic SDK", "anthropic"),
   sdk("gemini", "Gemini SDK", "gemini"),
-  sdk("env", "any program, by variables", "openai", "anthropic", "gemini"),
+  sdk("env", "Environment variables", "openai", "anthropic", "gemini"),
 ];
