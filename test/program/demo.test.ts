@@ -88,6 +88,21 @@ describe("keywheel demo", () => {
     expect(readme.match(/^npx keywheel demo.*$/gm)).toEqual(["npx keywheel demo"]);
   });
 
+  it("goes on where its provider is removed by whoever looks at it", async () => {
+    using place = aPlace();
+    const { child, ended, text } = await startDemo(["--no-open"], { home: place.home, env: place.env }, /Six chats/);
+    const [, link = "", origin = ""] = /Sign in +((http:..[^/]+)\S+)/.exec(text()) ?? [];
+    const cookie = (await fetch(link, { redirect: "manual" })).headers.get("set-cookie")?.split(";")[0] ?? "";
+
+    const { status } = await fetch(`${origin}/api/providers/demo`, { method: "DELETE", headers: { cookie, origin } });
+    expect(status).toBe(204);
+    await expect.poll(text, { timeout: 10_000 }).toContain("Being slow is no failure");
+    child.kill("SIGINT");
+
+    expect(await ended).toEqual([0, null]);
+    expect(text()).toMatch(/requests? answered, [1-9]\d* failed/);
+  });
+
   it("prints the link where no browser can be opened", async () => {
     using place = aPlace();
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redactor } from "../../telemetry/redactor.ts";
-import { ApiClient } from "../client/api-client.ts";
+import { ApiClient, Refusal } from "../client/api-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
 import type { KeyOnTheWire, List, SessionList } from "../commands/wire.ts";
 import { openBrowser } from "../open-browser.ts";
@@ -13,16 +13,13 @@ import { type Flags, readSettings } from "../settings.ts";
 import { readStartOptions } from "../start-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { seconds } from "../values.ts";
-import { counted } from "../commands/words.ts";
 import { changesBetween, type Scene } from "./narrator.ts";
 import { type DemoProvider, startDemoProvider } from "./provider.ts";
-import { people, type Stage, storyOf } from "./story.ts";
-import { chat, singleRequests, type Tally } from "./traffic.ts";
+import { createStage, longestMs, preparePool, slug } from "./stage.ts";
+import { type Stage, storyOf } from "./story.ts";
+import type { Tally } from "./traffic.ts";
 
-/** Told in so long, unless there is less. */
-const longestMs = 60_000;
 const shortestSeconds = 5;
-const slug = "demo";
 /** So often the gateway is looked at. */
 const lookMs = 150;
 
@@ -104,7 +101,6 @@ async function play({ gateway, provider, lengthMs, terminal, end, opens }: Play)
   const stage = createStage({ api, provider, keys, tally, lengthMs, end, url: `${gateway.url}/${slug}` });
   await Promise.all([
     untilAborted(end, () => watch(api, end, say)),
-    untilAborted(end, () => stage.singles()),
     untilAborted(end, () => tell(stage, lengthMs, end, say)),
   ]);
   await stage.ended();
@@ -127,89 +123,6 @@ function introduction({ url, createSignInLink }: Gateway, { bold, dim }: Termina
   return `${lines.join("\n")}\n`;
 }
 
-interface DemoKey {
-  readonly id: string;
-  readonly secret: string;
-}
-
-const usualMs = 250;
-const slowMs = 1500;
-
-/** @returns the keys by the names of those they belong to */
-async function preparePool(
-  api: ApiClient,
-  provider: DemoProvider,
-  lengthMs: number,
-): Promise<ReadonlyMap<string, DemoKey>> {
-  const baseMs = Math.round(lengthMs * 0.2);
-  const settings = { cooldown: { base_ms: baseMs, cap_ms: Math.max(baseMs, longestMs) } };
-  await api.call("POST", "/providers", { slug, name: "Demo", kind: "openai", base_url: provider.baseUrl, settings });
-  const keys = new Map<string, DemoKey>();
-  for (const label of people) {
-    const secret = `sk-demo-${label.toLowerCase()}-0123456789abcdef`;
-    provider.treat(secret, { kind: "answers", delayMs: delayOf(label) });
-    const body = { api_key: secret, label, weight: label === "Ada" ? 2 : 1 };
-    const { id } = await api.call<KeyOnTheWire>("POST", `/providers/${slug}/keys`, body);
-    keys.set(label, { id, secret });
-  }
-  return keys;
-}
-
-function delayOf(person: string): number {
-  return person === "Dora" ? slowMs : usualMs;
-}
-
-interface StageParts {
-  readonly api: ApiClient;
-  readonly provider: DemoProvider;
-  readonly keys: ReadonlyMap<string, DemoKey>;
-  readonly tally: Tally;
-  readonly lengthMs: number;
-  readonly end: AbortSignal;
-  readonly url: string;
-}
-
-interface FullStage extends Stage {
-  readonly singles: () => Promise<void>;
-  /** Settles when all chats have ended. */
-  readonly ended: () => Promise<void>;
-}
-
-function createStage({ api, provider, keys, tally, lengthMs, end, url }: StageParts): FullStage {
-  const chats: Promise<void>[] = [];
-  const traffic = { url, tally, signal: end };
-  const keyOf = (person: string): DemoKey => {
-    const key = keys.get(person);
-    if (key === undefined) throw new Error(`The demo has no key of ${person}`);
-    return key;
-  };
-  return {
-    begin: (names) => {
-      // As long as the story: a second telling begins chats of its own.
-      const signal = AbortSignal.any([end, AbortSignal.timeout(lengthMs)]);
-      const lasting = chats.length === 0 ? end : signal;
-      for (const [i, name] of names.entries())
-        chats.push(chat(name, { ...traffic, paceMs: lengthMs / 40 + i * 90, signal: lasting }));
-    },
-    singles: () => singleRequests({ ...traffic, paceMs: lengthMs / 100 }),
-    limit: (person, ms) =>
-      provider.treat(keyOf(person).secret, {
-        kind: "limited",
-        until: performance.now() + ms,
-        delayMs: delayOf(person),
-      }),
-    refuse: (person) => provider.treat(keyOf(person).secret, { kind: "refused" }),
-    enable: async (person) => {
-      const { id, secret } = keyOf(person);
-      provider.treat(secret, { kind: "answers", delayMs: delayOf(person) });
-      await api.call("PATCH", `/keys/${id}`, { enabled: true });
-    },
-    count: () =>
-      `${counted(tally.answered, "request")} answered, ${tally.failed === 0 ? "none" : tally.failed} failed.`,
-    ended: async () => void (await Promise.all(chats)),
-  };
-}
-
 async function tell(stage: Stage, lengthMs: number, end: AbortSignal, say: (sentence: string) => void): Promise<void> {
   for (let round = 1; !end.aborted; round++) {
     const beganAt = performance.now();
@@ -218,7 +131,7 @@ async function tell(stage: Stage, lengthMs: number, end: AbortSignal, say: (sent
     for (const step of storyOf(lengthMs, round)) {
       await until(step.at);
       say(step.say(stage));
-      await step.act?.(stage);
+      await orGone(Promise.resolve(step.act?.(stage)), undefined);
     }
     await until(1);
   }
@@ -229,9 +142,19 @@ async function watch(api: ApiClient, end: AbortSignal, say: (sentence: string) =
   let before = await sceneOf(api);
   while (!end.aborted) {
     await wait(lookMs, undefined, { signal: end });
-    const after = await sceneOf(api);
+    const after = await orGone(sceneOf(api), before);
     for (const sentence of changesBetween(before, after, Date.now())) say(sentence);
     before = after;
+  }
+}
+
+/** Whoever has the pages before them may remove the provider, or make the admin token anew: the demo goes on. */
+async function orGone<T>(wanted: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await wanted;
+  } catch (error) {
+    if (error instanceof Refusal) return otherwise;
+    throw error;
   }
 }
 

@@ -1,6 +1,8 @@
 /** What a step of the demo may do. */
 export interface Stage {
   readonly begin: (chats: readonly string[]) => void;
+  /** Requests that belong to no chat, from here on. */
+  readonly beginSingles: () => void;
   /** The provider answers 429 to a key for so long. */
   readonly limit: (person: string, ms: number) => void;
   /** The provider answers 401 to a key. */
@@ -29,7 +31,7 @@ export function storyOf(lengthMs: number, round: number): readonly Step[] {
       ? {
           at: 0,
           say: () =>
-            "Six chats begin, and single requests beside them. Each takes its turn on the wheel, where Ada's key has two of five, and a chat stays with its key.",
+            "Six chats begin. Each takes its turn on the wheel, where Ada's key has two of five, and stays with its key.",
           act: (stage) => stage.begin(["essay", "recipe", "quiz", "letter", "review", "poem"]),
         }
       : { at: 0, say: () => "Once more from the beginning." };
@@ -38,6 +40,8 @@ export function storyOf(lengthMs: number, round: number): readonly Step[] {
     {
       at: 0.07,
       say: () => "Dora's key is slow: Activity shows how long its answers take. Being slow is no failure.",
+      // Not before: the chats have the first turns, so that each key has one of them.
+      act: (stage) => (round === 1 ? stage.beginSingles() : undefined),
     },
     {
       at: 0.15,
