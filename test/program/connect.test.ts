@@ -310,6 +310,8 @@ describe("--write", () => {
     expect(stderr).toContain("config.toml cannot be changed: it is no valid TOML");
     expect(read(place.home, ".codex/config.toml")).toBe('model = "gpt\n');
     expect(await gateway.api("GET", "/tokens")).toEqual({ data: [] });
+    const shown = await keywheel("connect codex");
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining("[model_providers.keywheel]")]);
   });
 
   it("writes through a link to the file behind it", async () => {

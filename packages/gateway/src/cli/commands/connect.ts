@@ -7,7 +7,7 @@ import { clients } from "../connect/clients.ts";
 import { type Plan, planFile, writePlan } from "../connect/files.ts";
 import { valueAt } from "../connect/format.ts";
 import { contentOf, differencesOf, exportLine, shortPath } from "../connect/show.ts";
-import { failed, wrongWords } from "../exit.ts";
+import { CommandError, failed, wrongWords } from "../exit.ts";
 import { nearest } from "../nearest.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
@@ -108,7 +108,7 @@ function readAt(file: Setup["files"][number], path: readonly string[]): unknown 
 async function show(context: Context, task: Task): Promise<void> {
   const { setup } = await settle(context, task);
   if (task.choice.origin === "new") context.terminal.err("It is shown this once.\n");
-  const { variables, files, notes } = setup;
+  const { variables, files } = setup;
   if (context.json) {
     return printJson(
       context,
@@ -116,7 +116,7 @@ async function show(context: Context, task: Task): Promise<void> {
         ...summaryOf(task),
         variables: Object.fromEntries(variables),
         files: files.map((file) => ({ path: file.path, content: contentOf(file) })),
-        notes,
+        notes: notesOf(task, setup),
       }),
     );
   }
@@ -167,7 +167,7 @@ function showDifferences(context: Context, task: Task): void {
       changed: plan.before !== plan.after,
       changes: differencesOf(plan),
     }));
-    return printJson(context, JSON.stringify({ ...summaryOf(task), files, notes: setup.notes }));
+    return printJson(context, JSON.stringify({ ...summaryOf(task), files, notes: notesOf(task, setup) }));
   }
   for (const plan of plans) {
     const differences = differencesOf(plan);
@@ -197,7 +197,8 @@ async function write(context: Context, task: Task): Promise<void> {
     if (madeId !== undefined) await context.client.call("DELETE", `/tokens/${segment(madeId)}`);
     throw error;
   }
-  if (context.json) return printJson(context, JSON.stringify({ ...summaryOf(task), files, notes: setup.notes }));
+  if (context.json)
+    return printJson(context, JSON.stringify({ ...summaryOf(task), files, notes: notesOf(task, setup) }));
   for (const { path, changed, backup } of files) {
     const copy = backup === null ? "" : ` What was there before: ${shortPath(backup, task.place)}`;
     const shown = shortPath(path, task.place);
@@ -211,10 +212,14 @@ async function write(context: Context, task: Task): Promise<void> {
 }
 
 function sayNotes({ terminal }: Context, task: Task, setup: Setup): void {
+  for (const note of notesOf(task, setup)) terminal.err(`Note: ${note}\n`);
+}
+
+function notesOf(task: Task, setup: Setup): readonly string[] {
   const disabled = task.targets
     .filter(({ provider }) => !provider.enabled)
     .map(({ provider: { slug } }) => `${slug} is disabled. Enable it: keywheel provider set ${slug} --enabled`);
-  for (const note of [...setup.notes, ...disabled, ...rivalsOf(task, setup)]) terminal.err(`Note: ${note}\n`);
+  return [...setup.notes, ...disabled, ...rivalsOf(task, setup)];
 }
 
 /** What of the person's own gets in the way: names alone, for their values may be keys. */
@@ -224,13 +229,23 @@ function rivalsOf({ client, place }: Task, { files }: Setup): readonly string[] 
     const own = new Set(file.changes.map(({ path }) => path.at(-1)));
     const beside = file.changes[0]?.path.slice(0, -1) ?? [];
     return client.rivals
-      .filter((name) => !own.has(name) && existsSync(file.path) && readAt(file, [...beside, name]) !== undefined)
+      .filter((name) => !own.has(name) && stands(file, [...beside, name]))
       .map((name) => `${name} stands in ${shortPath(file.path, place)} and gets in the way: take it out.`);
   });
   if (here.length === 0) return inFiles;
   const verbs = here.length === 1 ? (["is", "gets"] as const) : (["are", "get"] as const);
   const sentence = `${here.join(" and ")} ${verbs[0]} set in this terminal and ${verbs[1]} in the way: unset ${here.join(" ")}`;
   return [...inFiles, sentence];
+}
+
+function stands(file: Setup["files"][number], path: readonly string[]): boolean {
+  try {
+    return readAt(file, path) !== undefined;
+  } catch (error) {
+    // A file that cannot be read: whoever is to write it is told so; what is shown is right all the same.
+    if (error instanceof CommandError) return false;
+    throw error;
+  }
 }
 
 function slugsOf(targets: readonly Target[]): string {

@@ -130,7 +130,7 @@ function sdk(id: string, name: string, ...speaks: Client["speaks"]): Client {
       return {
         files: [{ path: join(folder, ".env"), format: envFormat, changes: linesOf(variables) }],
         variables,
-        notes: token === undefined ? [] : ["Keep a .env with a token out of version control."],
+        notes: ["Keep .env, and copies of it, out of version control."],
       };
     },
   };

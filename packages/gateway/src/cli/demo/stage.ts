@@ -29,7 +29,7 @@ export async function preparePool(
   await api.call("POST", "/providers", { slug, name: "Demo", kind: "openai", base_url: provider.baseUrl, settings });
   const keys = new Map<string, DemoKey>();
   for (const label of people) {
-    const secret = `sk-demo-${label.toLowerCase()}-0123456789abcdef`;
+    const secret = `sk-demo-0123456789abcdef-${label.toLowerCase()}`;
     provider.treat(secret, { kind: "answers", delayMs: delayOf(label) });
     const body = { api_key: secret, label, weight: label === "Ada" ? 2 : 1 };
     const { id } = await api.call<KeyOnTheWire>("POST", `/providers/${slug}/keys`, body);
