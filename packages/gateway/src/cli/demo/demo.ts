@@ -13,7 +13,7 @@ import { type Flags, readSettings } from "../settings.ts";
 import { readStartOptions } from "../start-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { seconds } from "../values.ts";
-import { changesBetween, type Scene } from "./narrator.ts";
+import { changesBetween, remembering, type Scene } from "./narrator.ts";
 import { type DemoProvider, startDemoProvider } from "./provider.ts";
 import { createStage, longestMs, preparePool, slug } from "./stage.ts";
 import { type Stage, storyOf } from "./story.ts";
@@ -144,7 +144,7 @@ async function watch(api: ApiClient, end: AbortSignal, say: (sentence: string) =
     await wait(lookMs, undefined, { signal: end });
     const after = await orGone(sceneOf(api), before);
     for (const sentence of changesBetween(before, after, Date.now())) say(sentence);
-    before = after;
+    before = remembering(before, after);
   }
 }
 

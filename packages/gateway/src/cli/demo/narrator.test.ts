@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changesBetween, type Scene } from "./narrator.ts";
+import { changesBetween, remembering, type Scene } from "./narrator.ts";
 
 type Key = Scene["keys"][number];
 
@@ -26,6 +26,16 @@ it("says which key rests and where its chats went", () => {
     'Moved, and the client noticed nothing: "essay" from Ben to Ada.',
   ]);
   expect(changesBetween(after, before, now)[0]).toBe("Ben's key is available again and takes its turns.");
+});
+
+it("knows a chat again that was with no key for a while", () => {
+  const before: Scene = { keys: [key("Ada"), key("Ben")], sessions: [session("essay", "Ben")] };
+  const between: Scene = { keys: [key("Ada"), key("Ben", "cooling_down", 429)], sessions: [] };
+  const after: Scene = { ...between, sessions: [session("essay", "Ada")] };
+
+  expect(changesBetween(remembering(before, between), after, now)).toEqual([
+    'Moved, and the client noticed nothing: "essay" from Ben to Ada.',
+  ]);
 });
 
 it("says which key is refused", () => {

@@ -16,6 +16,15 @@ export function changesBetween(before: Scene, after: Scene, now: number): readon
   return [...ofKeys, ...moves(before, after)];
 }
 
+/**
+ * A moment with what was known before: when a key rests or is refused its chats are let go, and until its next request such
+ * a chat is with no key at all.
+ */
+export function remembering(before: Scene, after: Scene): Scene {
+  const present = new Set(after.sessions.map(({ id }) => id));
+  return { ...after, sessions: [...after.sessions, ...before.sessions.filter(({ id }) => !present.has(id))] };
+}
+
 function sentenceOf(key: Scene["keys"][number], now: number): string {
   const { label, status, cooldown_until: until, status_reason: reason } = key;
   const answer = reason?.http_status ?? "no";
