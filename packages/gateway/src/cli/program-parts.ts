@@ -18,6 +18,11 @@ export interface Actions {
   readonly doctor: (flags: Flags) => Promise<void>;
   /** Runs a command on the data directory itself, whether or not a gateway has it. */
   readonly onDataDir: (flags: Flags, command: (place: DataDirContext) => Promise<void>) => Promise<void>;
+  /** Runs a command that needs no gateway and no data directory. */
+  readonly alone: (
+    flags: Flags,
+    command: (context: Pick<Context, "terminal" | "json">) => Promise<void>,
+  ) => Promise<void>;
   readonly version: (flags: Flags) => void;
 }
 

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { TokenFlags } from "./commands/token.ts";
+import { addConnect } from "./program-connect.ts";
 import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
@@ -15,20 +16,24 @@ export function buildProgram(actions: Actions): Command {
     .version(describeVersion(), "-v, --version", "print the version")
     .helpCommand("help [command]", "show the help of a command");
   example(program, [
+    ["keywheel demo", "see it at work, without a key of your own"],
     ["keywheel start", "start the gateway on http://127.0.0.1:8787"],
     ["keywheel provider add openai", "choose a provider from the list"],
     ["keywheel key add openai", "add a key; it is asked for and not shown"],
+    ["keywheel connect claude-code", "point a client at the gateway"],
     ["keywheel status", "see how the keys stand"],
   ]);
 
   addStart(program, actions);
   addProviderCommands(program, actions);
   addKeyCommands(program, actions);
+  addConnect(program, actions);
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
   addStatus(program, actions);
   addDoctor(program, actions);
   addDataCommands(program, actions);
+  addDemo(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -77,6 +82,21 @@ function addDoctor(program: Command, actions: Actions): void {
   example(doctor, [
     ["keywheel doctor", "exits with 1 if anything fails"],
     ["keywheel doctor --host 0.0.0.0", "would it start like this?"],
+  ]);
+}
+
+function addDemo(program: Command, actions: Actions): void {
+  const demo = program
+    .command("demo")
+    .description("see what it does, on a gateway of its own with invented keys; nothing is left behind")
+    .option("--no-open", "do not open the pages in the browser; the link is printed all the same")
+    .option("--seconds <number>", "end by itself after so long, 5 or more (default: at Ctrl-C)")
+    .action((flags: Flags) =>
+      actions.alone(flags, async ({ terminal }) => (await import("./demo/demo.ts")).demo(flags, terminal)),
+    );
+  example(demo, [
+    ["keywheel demo", "until Ctrl-C; the whole of it is told in a minute"],
+    ["keywheel demo --no-open --seconds 30", "in half of that, in the terminal alone"],
   ]);
 }
 

@@ -64,6 +64,7 @@ function actionsFor(terminal: Terminal): Actions {
         json: flags["json"] === true,
       });
     },
+    alone: (flags, command) => command({ terminal, json: flags["json"] === true }),
     version: (flags) => terminal.out(`${versionFor(flags)}\n`),
   };
 }
