@@ -89,15 +89,12 @@ function queriesOf(db: Kysely<Database>): HealthQueries {
     .where("id", "=", "")
     .where("secret_version", "=", 0)
     .compile();
-  const columns = Object.keys(anyRow) as (keyof HealthTable)[];
-  const values = sql.join(columns.map(() => sql.val(null)));
+  const values = sql.join(healthColumns.map(() => sql.val(null)));
   const save = sql`
-    insert into key_healths (${sql.join(columns.map((column) => sql.ref(column)))})
+    insert into key_healths (${sql.join(healthColumns.map((column) => sql.ref(column)))})
     select ${values} where exists (select 1 from keys where id = ${""} and secret_version = ${0})
     on conflict (key_id, model) do update set ${sql.join(
-      columns
-        .filter((column) => column !== "key_id" && column !== "model")
-        .map((column) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
+      valueColumns.map((column) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
     )}`.compile(db);
   const queries = { end, save };
   compiled.set(db, queries);
@@ -159,19 +156,9 @@ async function saveHealths(trx: Transaction<Database>, records: readonly HealthR
     .insertInto("key_healths")
     .values(first)
     .onConflict((conflict) =>
-      conflict.columns(["key_id", "model"]).doUpdateSet((eb) => ({
-        secret_version: eb.ref("excluded.secret_version"),
-        failures: eb.ref("excluded.failures"),
-        cooldowns: eb.ref("excluded.cooldowns"),
-        failures_seen: eb.ref("excluded.failures_seen"),
-        cooled_at: eb.ref("excluded.cooled_at"),
-        cool_until: eb.ref("excluded.cool_until"),
-        wait: eb.ref("excluded.wait"),
-        reason_code: eb.ref("excluded.reason_code"),
-        reason_http_status: eb.ref("excluded.reason_http_status"),
-        reason_message: eb.ref("excluded.reason_message"),
-        reason_at: eb.ref("excluded.reason_at"),
-      })),
+      conflict
+        .columns(["key_id", "model"])
+        .doUpdateSet((eb) => Object.fromEntries(valueColumns.map((column) => [column, eb.ref(`excluded.${column}`)]))),
     )
     .compile();
   await runMany(trx, query, parametersOf(rows));
@@ -205,6 +192,10 @@ const anyRow = toRow({
   health: { failures: 0, cooldowns: 0, failuresSeen: 0, cooledAt: 0, coolUntil: 0, wait: "ladder" },
   reason: undefined,
 });
+
+const healthColumns = Object.keys(anyRow) as (keyof HealthTable)[];
+/** Those that a newer record of the same key and model replaces. */
+const valueColumns = healthColumns.filter((column) => column !== "key_id" && column !== "model");
 
 function toRecord(row: Selectable<HealthTable> & { readonly provider_id: string }): HealthRecord {
   const reason = fromReasonValues({
