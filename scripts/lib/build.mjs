@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { join, sep } from "node:path";
 import { alone } from "./lock.mjs";
 import { findNode } from "./node.mjs";
-import { root } from "./root.mjs";
+import { programEntries, root } from "./root.mjs";
 import { run } from "./run.mjs";
 import { say } from "./say.mjs";
 
-/** In the order in which they build on each other. */
+/** Whose sources make up what is built. */
 const packages = ["pool", "gateway"];
 const stamp = join(root, "packages", "gateway", "dist", ".build-stamp");
 
@@ -38,17 +38,18 @@ async function build() {
   const before = fingerprint();
   rmSync(stamp, { force: true });
   // The compiler looks at its own notes, not for its output, and would leave a hole where a file was deleted.
-  if (!isComplete()) for (const name of packages) rmSync(distOf(name), { recursive: true, force: true });
+  if (!isLibraryComplete()) rmSync(distOf("pool"), { recursive: true, force: true });
+  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  const compiled = await run(findNode(), [compiler, "-b", "packages/pool"]);
+  if (compiled.code !== 0) throw new Error("The build failed; the compiler's words are above.");
+  removeOrphans("pool");
 
-  // One after another: all at once, every file that imports the pool would be blamed for a fault in the pool.
-  for (const name of packages) {
-    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-    const { code } = await run(findNode(), [compiler, "-b", `packages/${name}`]);
-    if (code !== 0) throw new Error("The build failed; the compiler's words are above.");
+  const { code, output } = await run(findNode(), [join(root, "scripts", "bundle.mjs")], { capture: true });
+  if (code !== 0) {
+    say(output.trimEnd());
+    throw new Error("The build of the program failed; its words are above.");
   }
-  if (!existsSync(program)) throw new Error(`The build made no ${relative(root, program)}.`);
-
-  for (const name of packages) removeOrphans(name);
+  if (!isComplete()) throw new Error("The build is not complete.");
   writeFileSync(stamp, before);
   say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
@@ -80,7 +81,11 @@ function isCurrent() {
 }
 
 function isComplete() {
-  return packages.every((name) => sourcesOf(name).every((source) => existsSync(outputOf(name, source))));
+  return isLibraryComplete() && programEntries.every((entry) => existsSync(join(distOf("gateway"), `${entry}.js`)));
+}
+
+function isLibraryComplete() {
+  return sourcesOf("pool").every((source) => existsSync(outputOf("pool", source)));
 }
 
 function pagesFingerprint() {
@@ -98,6 +103,7 @@ function fingerprint() {
   return hashOf([
     "package-lock.json",
     "tsconfig.base.json",
+    "scripts/bundle.mjs",
     ...packages.flatMap((name) => [
       `packages/${name}/package.json`,
       `packages/${name}/tsconfig.json`,
@@ -124,7 +130,7 @@ function hashOf(inputs) {
  */
 function removeOrphans(name) {
   const expected = new Set(sourcesOf(name).map((source) => source.replace(/\.tsx?$/, "")));
-  for (const file of filesBelow(distOf(name)).filter((file) => !file.startsWith("ui/"))) {
+  for (const file of filesBelow(distOf(name))) {
     const match = /^(.+?)(?:\.js|\.d\.ts)(?:\.map)?$/.exec(file);
     if (match?.[1] !== undefined && !expected.has(match[1])) rmSync(join(distOf(name), file));
   }

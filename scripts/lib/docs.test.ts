@@ -6,12 +6,17 @@ import { tableOfModel } from "./scaling-model.mjs";
 const root = join(import.meta.dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** The production dependencies of a workspace package. */
+/** The production dependencies of a workspace package; those of the gateway are built into it, and installed for that only. */
 function dependenciesOf(name: string): string[] {
-  const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`)) as {
-    readonly dependencies?: Readonly<Record<string, string>>;
-  };
-  return Object.keys(dependencies).sort();
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(read(`packages/${name}/package.json`)) as Readonly<
+    Record<"dependencies" | "devDependencies", Readonly<Record<string, string>> | undefined>
+  >;
+  const builtIn = name === "gateway" ? Object.keys(devDependencies).filter((each) => !isForTests(each)) : [];
+  return [...Object.keys(dependencies), ...builtIn].sort();
+}
+
+function isForTests(dependency: string): boolean {
+  return dependency === "@keywheel/testkit" || dependency.startsWith("@types/");
 }
 
 /** The rows below a heading of `docs/dependencies.md`. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { packageRoot } from "../package-root.ts";
 
 let known: string | undefined;
 
@@ -9,8 +10,7 @@ export function programVersion(): string {
 }
 
 function readVersion(): string {
-  // As far up from `src/cli` as from `dist/cli`.
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  const { version } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {
     readonly version?: unknown;
   };
   if (typeof version !== "string") throw new Error("package.json has no version");

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { errorTable } from "@keywheel/pool";
-import { toProblem } from "../contract/problem.ts";
+import { toProblem } from "../contract/to-problem.ts";
 
 /** Whom the doors let in. */
 export interface DoorPolicy {

@@ -1,7 +1,8 @@
 import { type ErrorCode, errorTable, isKeywheelError, KeywheelError } from "@keywheel/pool";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { problemSchema, toProblem } from "../contract/problem.ts";
+import { problemSchema } from "../contract/problem.ts";
+import { toProblem } from "../contract/to-problem.ts";
 
 /** Answers an error as application/problem+json (RFC 9457). What is none of ours is told to `onError` and hidden. */
 export function answerProblem(

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { entryUrl } from "../package-root.ts";
 import type { SqliteCommand, SqliteFault, SqliteReply, SqliteRequest, SqliteResult } from "./sqlite-protocol.ts";
 
 /** What SQLite, or the thread that runs it, refused. The message holds names of tables and columns, never values. */
@@ -27,7 +28,10 @@ export class SqliteThread {
   #fault: SqliteFault | undefined;
 
   constructor() {
-    this.#worker = new Worker(workerUrl(), { env: {}, execArgv: ["--disable-warning=ExperimentalWarning"] });
+    this.#worker = new Worker(entryUrl("store/sqlite-worker"), {
+      env: {},
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+    });
     this.#worker.unref();
     this.#worker.on("message", (reply: SqliteReply) => this.#settle(reply));
     this.#worker.on("error", (error: unknown) => this.#fail(error instanceof Error ? error.message : String(error)));
@@ -85,11 +89,4 @@ export class SqliteThread {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
   }
-}
-
-/** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
-function workerUrl(): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  // The compiler rewrites the names in imports, not in addresses. Both in full: tools find the file by them.
-  return isSource ? new URL("./sqlite-worker.ts", import.meta.url) : new URL("./sqlite-worker.js", import.meta.url);
 }

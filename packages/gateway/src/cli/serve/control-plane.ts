@@ -1,11 +1,12 @@
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ControlApp, GatewayInfo } from "../../control-plane/app.ts";
 import type { KeyTestResult } from "../../contract/key.ts";
+import { packageRoot } from "../../package-root.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Core } from "./core.ts";
 
-/** As far up from `src/cli/serve` as from `dist/cli/serve`. */
-const pagesFolder = fileURLToPath(new URL("../../../dist/ui", import.meta.url));
+const pagesFolder = fileURLToPath(new URL("dist/ui", packageRoot));
 
 export interface ControlPlaneParts {
   readonly core: Core;
@@ -16,13 +17,24 @@ export interface ControlPlaneParts {
   readonly log: Log;
 }
 
-/** The control plane over a data directory. Loaded when it is first needed: its schemas take their time. */
+/** In pieces, each of which holds up the requests of others for as long as it takes to read and run it. */
+const pieces = [
+  () => import("zod"),
+  () => import("@hono/zod-openapi"),
+  () => import("../../contract/wire.ts"),
+  () => import("../../contract/provider.ts"),
+  () => import("../../contract/request.ts"),
+];
+
+/** The control plane over a data directory. Loaded when it is first needed: most gateways are at work without it. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlApp> {
   const { core, info, testKey, listModels, notReady, log } = parts;
-  const [{ createControlPlane }, { openPages }] = await Promise.all([
-    import("../../control-plane/app.ts"),
-    import("../../control-plane/pages.ts"),
-  ]);
+  for (const load of pieces) {
+    await load();
+    await setImmediate();
+  }
+  const { createControlPlane } = await import("../../control-plane/app.ts");
+  const { openPages } = await import("../../control-plane/pages.ts");
   return createControlPlane({
     catalog: core.catalog,
     store: core.store,

@@ -87,8 +87,6 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       ? undefined
       : { before: async () => entrance.doors?.flush(), afterChange: async () => entrance.doors?.settle() },
   );
-  // Before the doors open: loading it later would hold up the first requests.
-  await control.load();
   const rooms = {
     control: (request, response) => control.handle(request, response),
     data: (request, response, expectsContinue) => void dataPlane.handle(request, response, expectsContinue),

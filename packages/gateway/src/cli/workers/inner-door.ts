@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { KeywheelError } from "@keywheel/pool";
-import { toProblem } from "../../contract/problem.ts";
+import { toProblem } from "../../contract/to-problem.ts";
 
 /** Who the client is, where a worker hands a request on. */
 const peerHeader = "x-keywheel-peer";

@@ -11,6 +11,7 @@ import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { Entry, TokenLimits } from "../../data-plane/token-limits.ts";
 import type { StateHost } from "../../state/state-host.ts";
 import { within } from "../../state/within.ts";
+import { entryUrl } from "../../package-root.ts";
 import { availableBytes, type LoadState } from "../../telemetry/load-watch.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { CommandError, failed } from "../exit.ts";
@@ -177,7 +178,10 @@ export class Workers {
   /** Starts one; settles when it serves. */
   #begin(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const process = fork(workerUrl(), { serialization: "advanced", env: commonOf(this.#deps.environment) });
+    const process = fork(entryUrl("cli/workers/worker-main"), {
+      serialization: "advanced",
+      env: commonOf(this.#deps.environment),
+    });
     const channel = this.#channelTo(process, () => member, { resolve, reject });
     const member: Member = {
       process,
@@ -412,10 +416,4 @@ const common =
 /** Workers get what they need over the channel: keys in the environment are none of their business. */
 function commonOf(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => common.test(name)));
-}
-
-/** The worker beside this file, under the name that it has here: `.ts` among the sources, `.js` when built. */
-function workerUrl(): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  return isSource ? new URL("./worker-main.ts", import.meta.url) : new URL("./worker-main.js", import.meta.url);
 }
