@@ -49,7 +49,7 @@ export interface OpenLog {
 }
 
 /** Lines are held back until there are this many bytes or this much time has passed: one system call for many lines. */
-const holdBackBytes = 8192;
+const holdBackBytes = 65_536;
 const holdBackMs = 200;
 /** What may wait for a reader that has stopped reading. Beyond it lines are lost, rather than memory or the traffic. */
 const waitingBytes = 16 * 1024 * 1024;
