@@ -100,8 +100,12 @@ export type DispatchOutcome<A extends UpstreamAnswer> =
       readonly answer: A;
       readonly keyId: string;
       readonly attempts: number;
-      /** Must be called once, when the delivery has ended; the key's success or failure counts from then. */
-      finish(ending: Ending): Promise<void>;
+      /**
+       * Must be called once, when the delivery has ended; the key's success or failure counts from then.
+       *
+       * @returns what settles when it is durable, where anything has to be
+       */
+      finish(ending: Ending): Promise<void> | undefined;
     }
   /** No key was left; `last` is what the provider said to the last attempt, if there was one. */
   | {
@@ -135,12 +139,6 @@ type ChosenKey = Extract<Choice, { kind: "key" }>;
 interface Timing {
   readonly startedAt: EpochMs;
   readonly durationMs: DurationMs;
-}
-
-interface Sent<A extends UpstreamAnswer> {
-  readonly delivery: Delivery<A>;
-  /** As of the moment at which it is asked. */
-  readonly timing: () => Timing;
 }
 
 /** One attempt after it was judged. */
@@ -193,7 +191,13 @@ export async function dispatch<A extends UpstreamAnswer>(options: DispatchOption
     const choice = planned instanceof Promise ? await planned : planned;
     if (choice.kind !== "key") return giveUp(options, course, choice);
     course.tried.add(choice.keyId);
-    const { delivery, timing } = await attempt(options, course, choice);
+    let timing = begin(options, course);
+    let delivery = await options.transport(choice.keyId);
+    if (delivery.kind === "broken" && delivery.repeatable && options.replayable) {
+      tell(options, choice, { delivery, verdict: verdictWithoutAnswer(delivery) }, timing());
+      timing = begin(options, course);
+      delivery = await options.transport(choice.keyId);
+    }
     const examined = examine(options, choice, delivery);
     const judged = examined instanceof Promise ? await examined : examined;
     const recorded = record(options, choice, judged, timing());
@@ -232,21 +236,6 @@ async function chooseNext<A extends UpstreamAnswer>(options: DispatchOptions<A>,
   const tried = new Set([...course.tried].filter((keyId) => !course.faulted.has(keyId)));
   course.faulted.clear();
   return pool.choose({ ...question, tried, bind });
-}
-
-async function attempt<A extends UpstreamAnswer>(
-  options: DispatchOptions<A>,
-  course: Course<A>,
-  chosen: ChosenKey,
-): Promise<Sent<A>> {
-  let timing = begin(options, course);
-  let delivery = await options.transport(chosen.keyId);
-  if (delivery.kind === "broken" && delivery.repeatable && options.replayable) {
-    tell(options, chosen, { delivery, verdict: verdictWithoutAnswer(delivery) }, timing());
-    timing = begin(options, course);
-    delivery = await options.transport(chosen.keyId);
-  }
-  return { delivery, timing };
 }
 
 /** @returns tells how long it has taken by then */
@@ -402,18 +391,15 @@ function giveBack<A extends UpstreamAnswer>(
   if (delivery.kind === "broken")
     return { kind: "broken", fault: delivery.fault, message: delivery.message, keyId, attempts };
   const { answer } = delivery;
-  const finish = async (ending: Ending): Promise<void> => {
-    if (ending.kind === "failed") {
-      await settleLate(options.pool, ticket, options.judge(ending.answer));
-    } else if (ending.kind === "completed" && verdict.key.kind === "succeeded") {
-      await options.pool.settle(ticket, verdict);
-    }
+  const finish = (ending: Ending): Promise<void> | undefined => {
+    if (ending.kind === "failed") return settleLate(options.pool, ticket, options.judge(ending.answer));
+    const isSuccess = ending.kind === "completed" && verdict.key.kind === "succeeded";
+    return isSuccess ? options.pool.settle(ticket, verdict) : undefined;
   };
   return { kind: "answer", answer, keyId, attempts, finish };
 }
 
 /** An error that came after content: it is the key's if it says so, but nothing is tried again. */
-async function settleLate(pool: Pool, ticket: Ticket, verdict: Verdict): Promise<void> {
-  if (verdict.key.kind === "succeeded") return;
-  await pool.settle(ticket, verdict);
+function settleLate(pool: Pool, ticket: Ticket, verdict: Verdict): Promise<void> | undefined {
+  return verdict.key.kind === "succeeded" ? undefined : pool.settle(ticket, verdict);
 }

@@ -70,17 +70,23 @@ export class BodyWatch {
   }
 
   /** The body has ended as HTTP has it. */
-  async end(): Promise<StreamEnd> {
+  end(): StreamEnd | Promise<StreamEnd> {
     const decoder = this.#decoder;
     this.#isEnding = true;
-    if (decoder !== undefined && !this.#isBlind) {
-      await new Promise<void>((resolve) => {
-        decoder.once("close", resolve);
-        decoder.end();
-      });
-      // Node unpacks only the first of several zstd frames that come in one piece: the rest was not seen.
-      if (decoder.bytesWritten < this.#encodedBytes && !this.#isShort) this.#goBlind();
-    }
+    return decoder === undefined || this.#isBlind ? this.#tellEnd() : this.#decodeRest(decoder);
+  }
+
+  async #decodeRest(decoder: Decoder): Promise<StreamEnd> {
+    await new Promise<void>((resolve) => {
+      decoder.once("close", resolve);
+      decoder.end();
+    });
+    // Node unpacks only the first of several zstd frames that come in one piece: the rest was not seen.
+    if (decoder.bytesWritten < this.#encodedBytes && !this.#isShort) this.#goBlind();
+    return this.#tellEnd();
+  }
+
+  #tellEnd(): StreamEnd {
     const end = this.#findEnd();
     this.#onChange();
     return end;

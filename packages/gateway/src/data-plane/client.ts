@@ -40,8 +40,8 @@ export interface DeliveryWatcher {
   push?(chunk: Buffer): void;
   /** Called when the provider has said its last byte. */
   end?(): void;
-  /** Called once, with how it ended; the client does not see the end of the answer before this has settled. */
-  ended(ending: Ending): Promise<void>;
+  /** Called once, with how it ended; the client does not see the end of the answer before what it returns has settled. */
+  ended(ending: Ending): Promise<void> | undefined;
 }
 
 /**
@@ -89,8 +89,11 @@ async function deliverWhole(
     watcher.push?.(chunk);
   }
   watcher.end?.();
-  const ending = await answer.ending();
-  await watcher.ended(ending);
+  // Not awaited where it is known already: that would cost every request a turn.
+  const told = answer.ending();
+  const ending = told instanceof Promise ? await told : told;
+  const recording = watcher.ended(ending);
+  if (recording !== undefined) await recording;
   if (presence.isGone || response.destroyed) return { ending, bytes };
   response.sendDate = false;
   response.writeHead(answer.status, statusText, headers);
@@ -146,7 +149,7 @@ async function deliverPieces(
       },
       end: (trailers) => {
         watcher.end?.();
-        void answer.ending().then((ending) => settle(ending, trailers));
+        void Promise.resolve(answer.ending()).then((ending) => settle(ending, trailers));
       },
       fail: () => settle({ kind: presence.isGone ? "gone" : "truncated" }),
     });

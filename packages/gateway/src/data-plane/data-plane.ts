@@ -109,12 +109,14 @@ interface Result {
 interface DeliveryOptions {
   /** Our own headers, flat name, value, name, value. */
   readonly marks: readonly string[];
+  /** Whose answer it is. */
+  readonly keyId: string;
   readonly watcher?: DeliveryWatcher;
   /** Told of objects that the answer's head shows. */
   readonly learn?: (ids: readonly string[]) => void;
 }
 
-const unwatched: DeliveryWatcher = { ended: async () => {} };
+const unwatched: DeliveryWatcher = { ended: () => undefined };
 const leftEarly: Result = { status: 0, ending: "gone" };
 
 /**
@@ -225,36 +227,30 @@ export class DataPlane {
     // Not awaited where nobody else is asked: that would cost every request a turn.
     const entry = entering instanceof Promise ? await entering : entering;
     if ("code" in entry) return this.#answer(passage, entry);
+    let body: RequestBody | undefined;
     try {
-      return await this.#serveAdmitted(admitted, expectsContinue);
-    } finally {
-      entry.leave();
-    }
-  }
-
-  async #serveAdmitted(admitted: Admitted, expectsContinue: boolean): Promise<Result> {
-    const { runtime, ledger } = admitted;
-    const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
-    if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
-    const body = await this.#readBody(admitted, expectsContinue);
-    if (body.kind === "gone") return leftEarly;
-    if (body.kind === "too-large") return this.#tooLarge(admitted);
-    if (body.kind === "too-slow") return this.#tooSlow(admitted);
-    ledger.requestBytes = lengthOf(body);
-    // The provider may have heard enough, and its answer wait for a client that does not read before it has said all.
-    if (body.kind === "streamed") body.stream.once("close", () => readOut(admitted.request, admitted.response));
-    try {
-      return await (runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
+      const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
+      if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
+      const reading = this.#readBody(admitted, expectsContinue);
+      body = reading instanceof Promise ? await reading : reading;
+      if (body.kind === "gone") return leftEarly;
+      if (body.kind === "too-large") return this.#tooLarge(admitted);
+      if (body.kind === "too-slow") return this.#tooSlow(admitted);
+      ledger.requestBytes = lengthOf(body);
+      // The provider may have heard enough, and its answer wait for a client that does not read before it has said all.
+      if (body.kind === "streamed") body.stream.once("close", () => readOut(admitted.request, admitted.response));
+      return await (admitted.runtime.hasKeys ? this.#viaPool(admitted, body) : this.#viaProviderKey(admitted, body));
     } catch (error) {
       if (error instanceof BodyTooLargeError) return this.#tooLarge(admitted);
       if (error instanceof BodyTooSlowError) return this.#tooSlow(admitted);
       throw error;
     } finally {
-      if (body.kind === "buffered") body.release();
+      if (body?.kind === "buffered") body.release();
+      entry.leave();
     }
   }
 
-  #readBody({ request, response, runtime }: Admitted, expectsContinue: boolean): Promise<RequestBody> {
+  #readBody({ request, response, runtime }: Admitted, expectsContinue: boolean): RequestBody | Promise<RequestBody> {
     return readBody(request, {
       maxBytes: runtime.settings.maxBodyBytes,
       replayBytes: this.#deps.replayBytes ?? defaultReplayBytes,
@@ -290,14 +286,14 @@ export class DataPlane {
       },
       onNotice: (verdict) => onNotice(runtime.record.id, verdict.notice ?? verdict.code, verdict.message),
     });
-    return this.#conclude(passage, outcome, mayShowObjects);
+    return await this.#conclude(passage, outcome, mayShowObjects);
   }
 
-  async #conclude(
+  #conclude(
     passage: Admitted,
     outcome: DispatchOutcome<StreamedAnswer>,
     mayShowObjects: boolean,
-  ): Promise<Result> {
+  ): Result | Promise<Result> {
     const marks = ["x-keywheel-attempts", String(outcome.attempts)];
     if (passage.ledger.sessionId !== undefined) marks.push("x-keywheel-session", passage.ledger.sessionId);
     switch (outcome.kind) {
@@ -320,8 +316,10 @@ export class DataPlane {
           end: () => tap?.end(),
           ended: (ending: Ending) => outcome.finish(ending),
         };
-        const shown = await this.#shown(passage, outcome.answer);
-        return { ...(await this.#deliver(passage, shown, { marks, watcher, learn })), keyId: outcome.keyId };
+        const options = { marks, keyId: outcome.keyId, watcher, learn };
+        const shown = this.#shown(passage, outcome.answer);
+        if (!(shown instanceof Promise)) return this.#deliver(passage, shown, options);
+        return shown.then((answer) => this.#deliver(passage, answer, options));
       }
     }
   }
@@ -331,12 +329,12 @@ export class DataPlane {
    * judged, and the key's count of failures must not wait for its end.
    */
   async #concludeUpgrade(passage: Admitted, outcome: Outcome<"answer">, marks: readonly string[]): Promise<Result> {
-    const finished = outcome.finish({ kind: "completed" }).catch((error: unknown) => {
+    const finished = outcome.finish({ kind: "completed" })?.catch((error: unknown) => {
       this.#deps.onFault(`recording the success of request ${passage.requestId}`, error);
     });
-    const result = await this.#deliver(passage, outcome.answer, { marks });
+    const result = await this.#deliver(passage, outcome.answer, { marks, keyId: outcome.keyId });
     await finished;
-    return { ...result, keyId: outcome.keyId };
+    return result;
   }
 
   #refusal({ record }: ProviderRuntime, { choice, last }: Outcome<"refused">): OwnError {
@@ -360,10 +358,10 @@ export class DataPlane {
     if (sent.kind === "broken") return this.#answer(passage, brokenError(runtime.record, sent), marks);
     // Nobody has judged it, so that nothing of it was waited for yet.
     const shown = await this.#shown(passage, sent.answer, echoWaitMs);
-    return { ...(await this.#deliver(passage, shown, { marks })), keyId: "provider" };
+    return await this.#deliver(passage, shown, { marks, keyId: "provider" });
   }
 
-  async #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
+  #send(passage: Admitted, body: SendableBody, secret: Secret | undefined): Promise<UpstreamResult> {
     const { runtime, request, path, pathOnly, presence, upgrade } = passage;
     if (secret === undefined) throw new Error("a key was chosen whose value cannot be resolved");
     const headers = (upgrade === undefined ? requestHeaders : handshakeHeaders)(request.rawHeaders);
@@ -371,7 +369,7 @@ export class DataPlane {
     if (passage.header("user-agent") === undefined) headers.push("user-agent", `keywheel/${this.#deps.version}`);
     if (body.kind === "streamed" && body.lengthBytes !== undefined)
       headers.push("content-length", String(body.lengthBytes));
-    const result = await this.#deps.upstream.send({
+    const sending = this.#deps.upstream.send({
       origin: runtime.baseUrl.origin,
       method: request.method ?? "GET",
       path,
@@ -381,32 +379,40 @@ export class DataPlane {
       timeouts: runtime.settings.timeouts,
       presence,
     });
-    if (result.kind === "broken" && isClientsFault(result.cause)) throw result.cause;
     // Only a POST makes something: what was made before and is read again was counted before.
-    if (result.kind === "answer" && request.method === "POST") result.answer.meterUsage();
-    return result;
+    return sending.then(request.method === "POST" ? meterMade : blameClient);
   }
 
-  #shown({ request }: Admitted, answer: StreamedAnswer, waitMs = 0): Promise<StreamedAnswer> {
+  #shown({ request }: Admitted, answer: StreamedAnswer, waitMs = 0): StreamedAnswer | Promise<StreamedAnswer> {
     const { redactKnown } = this.#deps;
     return withoutEchoes(answer, { method: request.method ?? "GET", redactKnown, waitMs });
   }
 
+  async #deliverUpgrade(
+    { ledger, startedMono }: Admitted,
+    upgrade: UpgradeClient,
+    answer: UpgradedAnswer,
+    { marks, keyId }: DeliveryOptions,
+  ): Promise<Result> {
+    const firstByteMs = this.#deps.clock.monotonic() - startedMono;
+    const { socket: client, early } = upgrade.take();
+    client.write(switchingHead(answer.rawHeaders, marks));
+    const { ending, clientBytes, providerBytes } = await relay({
+      client,
+      provider: answer.connection,
+      early,
+      unreadMs: this.#deps.patience?.unreadMs,
+    });
+    ledger.requestBytes = clientBytes;
+    return { status: answer.status, ending, keyId, firstByteMs, responseBytes: providerBytes };
+  }
+
   async #deliver(passage: Admitted, answer: StreamedAnswer, options: DeliveryOptions): Promise<Result> {
-    const { marks, watcher = unwatched, learn } = options;
+    const { upgrade } = passage;
+    if (answer instanceof UpgradedAnswer && upgrade !== undefined)
+      return this.#deliverUpgrade(passage, upgrade, answer, options);
+    const { marks, keyId, watcher = unwatched, learn } = options;
     const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
-    if (answer instanceof UpgradedAnswer && passage.upgrade !== undefined) {
-      const { socket: client, early } = passage.upgrade.take();
-      client.write(switchingHead(answer.rawHeaders, marks));
-      const { ending, clientBytes, providerBytes } = await relay({
-        client,
-        provider: answer.connection,
-        early,
-        unreadMs: this.#deps.patience?.unreadMs,
-      });
-      passage.ledger.requestBytes = clientBytes;
-      return { status: answer.status, ending, firstByteMs, responseBytes: providerBytes };
-    }
     const { statusText, headers: own } = this.#headOf(answer);
     const upload = uploadAddress(answer, passage);
     if (upload?.uploadId !== undefined) learn?.([upload.uploadId]);
@@ -422,7 +428,8 @@ export class DataPlane {
       this.#deps.patience?.unreadMs,
     );
     const { usage } = answer;
-    return { status: answer.status, ending: ending.kind, firstByteMs, responseBytes: bytes, ...(usage && { usage }) };
+    const result = { status: answer.status, ending: ending.kind, keyId, firstByteMs, responseBytes: bytes };
+    return usage === undefined ? result : { ...result, usage };
   }
 
   /** Phrase and headers of an answer; some providers write the key into those of an error. */
@@ -472,6 +479,17 @@ export class DataPlane {
       ...result,
     });
   }
+}
+
+/** @throws what a body of the client's broke off with */
+function blameClient(result: UpstreamResult): UpstreamResult {
+  if (result.kind === "broken" && isClientsFault(result.cause)) throw result.cause;
+  return result;
+}
+
+function meterMade(result: UpstreamResult): UpstreamResult {
+  if (result.kind === "answer") result.answer.meterUsage();
+  return blameClient(result);
 }
 
 function isClientsFault(cause: unknown): boolean {

@@ -21,8 +21,11 @@ export interface EchoOptions {
  *
  * @see contract §4 rule 6, §5
  */
-export async function withoutEchoes(answer: StreamedAnswer, options: EchoOptions): Promise<StreamedAnswer> {
-  if (answer.status < 400 && !answer.hasOpenedWithError) return answer;
+export function withoutEchoes(answer: StreamedAnswer, options: EchoOptions): StreamedAnswer | Promise<StreamedAnswer> {
+  return answer.status < 400 && !answer.hasOpenedWithError ? answer : errorWithoutEchoes(answer, options);
+}
+
+async function errorWithoutEchoes(answer: StreamedAnswer, options: EchoOptions): Promise<StreamedAnswer> {
   const { method, redactKnown, waitMs = 0 } = options;
   const { text } = await answer.readText(errorBytes, waitMs);
   if (!answer.isComplete) return answer;

@@ -66,9 +66,10 @@ export class BodyTooSlowError extends Error {
  * of it in front; its memory is bounded by backpressure. A client that stops sending, or sends a few bytes now and then to
  * keep its place, is not waited for.
  *
+ * @returns no promise where nothing has to be waited for
  * @see contract §2 (`body_too_large`), field cases 50 and 52
  */
-export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<RequestBody> {
+export function readBody(request: IncomingMessage, limits: BodyLimits): RequestBody | Promise<RequestBody> {
   const announced = announcedBytes(request);
   if (announced !== undefined && announced > limits.maxBytes) return { kind: "too-large" };
   limits.onWelcome?.();

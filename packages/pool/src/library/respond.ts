@@ -14,7 +14,7 @@ export interface Delivery {
   /** The provider has said its last byte. */
   end(): void;
   /** Called once, with how it ended; the caller does not see the end before this has settled. */
-  finish(ending: Ending): Promise<void>;
+  finish(ending: Ending): Promise<void> | undefined;
   /** Whether the caller has aborted. */
   isGone(): boolean;
 }

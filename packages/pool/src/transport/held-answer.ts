@@ -28,8 +28,8 @@ export interface AnswerWatch<Chunk extends Uint8Array = Uint8Array> {
   /** The error that was told, in the opening or midway, to be judged as the answer's body. */
   readonly errorText: string | undefined;
   push(chunk: Chunk): void;
-  /** The body has ended as HTTP has it. */
-  end(): Promise<StreamEnd>;
+  /** The body has ended as HTTP has it. @returns no promise where what has gone by tells */
+  end(): StreamEnd | Promise<StreamEnd>;
   /** Nobody wants to know any more. */
   stop(): void;
 }
@@ -76,7 +76,7 @@ export abstract class HeldAnswer<Chunk extends Uint8Array = Uint8Array> implemen
   #error: unknown;
   #sink: BodySink<Chunk> | undefined;
   #isPaused = false;
-  #ending: Promise<Ending> | undefined;
+  #ending: Ending | Promise<Ending> | undefined;
   readonly #waiting = new Set<() => void>();
 
   constructor(head: AnswerHead, control: BodyControl, limits: { readonly openingMs?: DurationMs | undefined } = {}) {
@@ -163,17 +163,23 @@ export abstract class HeldAnswer<Chunk extends Uint8Array = Uint8Array> implemen
   /**
    * How the body ended, once it has: whole, short of its dialect's end, or in an error. Only what was watched from its
    * opening can be told apart; anything else that ended is whole.
+   *
+   * @returns no promise where what has gone by tells
    */
-  ending(): Promise<Ending> {
+  ending(): Ending | Promise<Ending> {
     this.#ending ??= this.#findEnding();
     return this.#ending;
   }
 
-  async #findEnding(): Promise<Ending> {
+  #findEnding(): Ending | Promise<Ending> {
     if (this.#watch === undefined || this.#state !== "ended") {
       return { kind: this.#state === "ended" ? "completed" : "truncated" };
     }
-    const end = await this.#watch.end();
+    const end = this.#watch.end();
+    return end instanceof Promise ? end.then((told) => this.#endingOf(told)) : this.#endingOf(end);
+  }
+
+  #endingOf(end: StreamEnd): Ending {
     return end.kind === "failed" ? { kind: "failed", answer: this.#judged(end.errorText) } : end;
   }
 
