@@ -3,6 +3,7 @@ import { createFakeClock } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import type { ActivityBatch, StoredRequest } from "../store/store.ts";
+import { fromDetail } from "./request-detail.ts";
 import { Activity } from "./activity.ts";
 
 /** A store that remembers what was saved, and can be broken. */
@@ -152,7 +153,8 @@ describe("activity", () => {
 
     const [one, two, three] = saved;
     const shown = { slug: "[redacted]", path: '/v1/[redacted]/"\\\u0000\ud800한국어', model: "gpt-[redacted]" };
-    expect(JSON.parse(one?.detail ?? "")).toEqual({ ...record, ...shown, endedAt: clock.now() });
+    expect(one && fromDetail(one)).toEqual({ record: { ...record, ...shown }, endedAt: clock.now() });
+    expect(saved.map(({ detail }) => detail).join()).not.toContain("s3cret");
     expect(one).toMatchObject({ providerId: "prv_1", keyId: "key_2", otherKeyIds: ["key_1"], sessionId: "ses_1" });
     expect(two).toMatchObject({ providerId: null, keyId: null, otherKeyIds: ["key_1"], sessionId: null, failed: true });
     expect(three).toMatchObject({ keyId: "key_1", otherKeyIds: [], failed: false });

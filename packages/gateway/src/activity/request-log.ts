@@ -1,5 +1,6 @@
 import type { Clock } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
+import { fromDetail, toDetail } from "./request-detail.ts";
 import type { RequestFilter, Store, StoredRequest } from "../store/store.ts";
 
 /** A request that has ended, with its place among all others. */
@@ -170,7 +171,7 @@ export class RequestLog {
       sessionId,
       status,
       failed: isFailed(record),
-      detail: JSON.stringify({ ...this.#safe(record), endedAt }),
+      detail: toDetail(this.#safe(record), endedAt),
     };
   }
 
@@ -214,7 +215,6 @@ function fits(request: StoredRequest, filter: RequestFilter): boolean {
   return keyId === undefined || request.keyId === keyId || request.otherKeyIds.includes(keyId);
 }
 
-function fromStored({ seq, detail }: StoredRequest): LoggedRequest {
-  const { endedAt, ...record } = JSON.parse(detail) as RequestRecord & { readonly endedAt: number };
-  return { seq, endedAt, record };
+function fromStored(stored: StoredRequest): LoggedRequest {
+  return { seq: stored.seq, ...fromDetail(stored) };
 }
