@@ -1,5 +1,15 @@
 import type { Duplex } from "node:stream";
 
+/** A connection. Those that are idle are linked to each other. */
+interface Entry {
+  readonly socket: Duplex;
+  /** Requests under way; several where a client sends them without waiting (RFC 9112 §9.3.2). */
+  running: number;
+  isIdle: boolean;
+  before: Entry | undefined;
+  after: Entry | undefined;
+}
+
 /**
  * The connections that speak HTTP, and which of them have nothing under way.
  *
@@ -8,10 +18,10 @@ import type { Duplex } from "node:stream";
  */
 export class Connections {
   readonly #most: number;
-  /** Requests under way, by connection; several where a client sends them without waiting (RFC 9112 §9.3.2). */
-  readonly #running = new Map<Duplex, number>();
-  /** Idle for longest first. */
-  readonly #idle = new Set<Duplex>();
+  readonly #entries = new Map<Duplex, Entry>();
+  /** No `Set`, for the reason that `Roster` tells. */
+  #idleLongest: Entry | undefined;
+  #idleShortest: Entry | undefined;
 
   /** @param most how many there may be */
   constructor(most: number) {
@@ -19,7 +29,7 @@ export class Connections {
   }
 
   get size(): number {
-    return this.#running.size;
+    return this.#entries.size;
   }
 
   /** Whether those that end a request should rather close than wait for the next. */
@@ -29,43 +39,66 @@ export class Connections {
 
   add(socket: Duplex): void {
     if (this.size >= this.#most) this.#makeRoom();
-    this.#running.set(socket, 0);
-    this.#idle.add(socket);
+    const entry = { socket, running: 0, isIdle: false, before: undefined, after: undefined };
+    this.#entries.set(socket, entry);
+    this.#rest(entry);
     socket.once("close", () => this.remove(socket));
   }
 
   /** It is gone, or speaks something else. */
   remove(socket: Duplex): void {
-    this.#running.delete(socket);
-    this.#idle.delete(socket);
+    const entry = this.#entries.get(socket);
+    if (entry === undefined) return;
+    this.#entries.delete(socket);
+    this.#wake(entry);
   }
 
   began(socket: Duplex): void {
-    const count = this.#running.get(socket);
-    if (count === undefined) return;
-    this.#running.set(socket, count + 1);
-    this.#idle.delete(socket);
+    const entry = this.#entries.get(socket);
+    if (entry === undefined) return;
+    entry.running++;
+    this.#wake(entry);
   }
 
   ended(socket: Duplex): void {
-    const count = this.#running.get(socket);
-    if (count === undefined) return;
-    this.#running.set(socket, count - 1);
-    if (count === 1) this.#idle.add(socket);
+    const entry = this.#entries.get(socket);
+    if (entry === undefined) return;
+    entry.running--;
+    if (entry.running === 0) this.#rest(entry);
   }
 
   isBusy(socket: Duplex): boolean {
-    return (this.#running.get(socket) ?? 0) > 0;
+    return (this.#entries.get(socket)?.running ?? 0) > 0;
   }
 
   closeIdle(): void {
-    for (const socket of this.#idle) socket.destroy();
+    for (const { socket, isIdle } of this.#entries.values()) if (isIdle) socket.destroy();
   }
 
   #makeRoom(): void {
-    const [longest] = this.#idle;
+    const longest = this.#idleLongest?.socket;
     if (longest === undefined) return;
     this.remove(longest);
     longest.destroy();
+  }
+
+  #rest(entry: Entry): void {
+    entry.isIdle = true;
+    entry.before = this.#idleShortest;
+    if (entry.before === undefined) this.#idleLongest = entry;
+    else entry.before.after = entry;
+    this.#idleShortest = entry;
+  }
+
+  #wake(entry: Entry): void {
+    if (!entry.isIdle) return;
+    const { before, after } = entry;
+    if (before === undefined) this.#idleLongest = after;
+    else before.after = after;
+    if (after === undefined) this.#idleShortest = before;
+    else after.before = before;
+    entry.isIdle = false;
+    entry.before = undefined;
+    entry.after = undefined;
   }
 }

@@ -7,6 +7,7 @@ import { isControlPath } from "../../control-plane/doors.ts";
 import { failed } from "../exit.ts";
 import { Connections } from "./connections.ts";
 import { answerClientError, answerConnect, answerUpgrade } from "./raw-answers.ts";
+import { type Listed, Roster } from "./roster.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -60,7 +61,7 @@ const headersMs = 30_000;
 /** @throws CommandError (1) if the address cannot be had */
 export async function startServer(rooms: Rooms, options: ServerOptions): Promise<RunningServer> {
   const connections = new Connections(options.mostConnections ?? Infinity);
-  const busy: Busy = { exchanges: new Set(), connections, upgraded: new Map() };
+  const busy: Busy = { exchanges: new Roster(), connections, upgraded: new Map() };
   let isStopping = false;
   const server = createServer({
     // An upload may take as long as it takes; it is the data plane that watches over it.
@@ -120,7 +121,7 @@ export async function startServer(rooms: Rooms, options: ServerOptions): Promise
   };
 }
 
-interface Exchange {
+interface Exchange extends Listed {
   readonly socket: Socket;
   readonly response: ServerResponse;
   readonly isControl: boolean;
@@ -130,7 +131,7 @@ const drainMs = 10;
 
 /** What is under way. */
 interface Busy {
-  readonly exchanges: Set<Exchange>;
+  readonly exchanges: Roster<Exchange>;
   /** Those that speak HTTP. */
   readonly connections: Connections;
   /** Those that speak WebSocket, and their ends. */
@@ -139,11 +140,11 @@ interface Busy {
 
 function track({ exchanges, connections }: Busy, request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
-  const exchange = { socket, response, isControl: isControlPath(request.url ?? "/") };
+  const exchange = { socket, response, isControl: isControlPath(request.url ?? "/"), place: 0 };
   exchanges.add(exchange);
   connections.began(socket);
   response.once("close", () => {
-    exchanges.delete(exchange);
+    exchanges.remove(exchange);
     connections.ended(socket);
   });
 }
@@ -194,7 +195,7 @@ async function stop(
 ): Promise<{ readonly cutOff: number }> {
   let cutOff = 0;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const { response } of busy.exchanges) response.shouldKeepAlive = false;
+  for (const { response } of busy.exchanges.list()) response.shouldKeepAlive = false;
   const timers = [
     setTimeout(() => cutControl(busy), controlMs),
     setTimeout(() => (cutOff = cutAll(server, busy)), graceMs),
@@ -210,12 +211,12 @@ async function stop(
 }
 
 function cutControl({ exchanges }: Busy): void {
-  for (const { isControl, socket } of exchanges) if (isControl) socket.destroy();
+  for (const { isControl, socket } of exchanges.list()) if (isControl) socket.destroy();
 }
 
 /** @returns how many of those whose end somebody waits for */
 function cutAll(server: Server, { exchanges, upgraded }: Busy): number {
-  const count = [...exchanges].filter(({ isControl }) => !isControl).length + upgraded.size;
+  const count = exchanges.list().filter(({ isControl }) => !isControl).length + upgraded.size;
   server.closeAllConnections();
   for (const socket of upgraded.keys()) socket.destroy();
   return count;
