@@ -149,9 +149,10 @@ interface Judged<A extends UpstreamAnswer> {
 
 /** What a request has been through so far. */
 interface Course<A extends UpstreamAnswer> {
-  readonly tried: Set<string>;
+  /** By id; twice, if asked again. No sets: most requests have one try, and need none. */
+  readonly tried: string[];
   /** Of the tried ones, those that failed for the provider's fault: with nobody else left they may be asked again. */
-  readonly faulted: Set<string>;
+  faulted: string[];
   attempts: number;
   /** Keys given up without blame ("does not fit"): one other at the most. */
   detours: number;
@@ -177,8 +178,8 @@ interface Kept<A extends UpstreamAnswer> {
  */
 export async function dispatch<A extends UpstreamAnswer>(options: DispatchOptions<A>): Promise<DispatchOutcome<A>> {
   const course: Course<A> = {
-    tried: new Set(),
-    faulted: new Set(),
+    tried: [],
+    faulted: [],
     attempts: 0,
     detours: 0,
     providerRetries: 0,
@@ -190,7 +191,7 @@ export async function dispatch<A extends UpstreamAnswer>(options: DispatchOption
     // Not awaited where nobody else was asked: that would cost every request a turn.
     const choice = planned instanceof Promise ? await planned : planned;
     if (choice.kind !== "key") return giveUp(options, course, choice);
-    course.tried.add(choice.keyId);
+    course.tried.push(choice.keyId);
     let timing = begin(options, course);
     let delivery = await options.transport(choice.keyId);
     if (delivery.kind === "broken" && delivery.repeatable && options.replayable) {
@@ -231,10 +232,10 @@ async function chooseNext<A extends UpstreamAnswer>(options: DispatchOptions<A>,
   const { pool, question } = options;
   // A detour is no fault of the bound key: the session stays where it is.
   const bind = course.detours === 0 && course.providerRetries === 0;
-  const choice = await pool.choose({ ...question, tried: course.tried, bind });
-  if (choice.kind === "key" || course.faulted.size === 0) return choice;
-  const tried = new Set([...course.tried].filter((keyId) => !course.faulted.has(keyId)));
-  course.faulted.clear();
+  const choice = await pool.choose({ ...question, tried: new Set(course.tried), bind });
+  if (choice.kind === "key" || course.faulted.length === 0) return choice;
+  const tried = new Set(course.tried.filter((keyId) => !course.faulted.includes(keyId)));
+  course.faulted = [];
   return pool.choose({ ...question, tried, bind });
 }
 
@@ -346,7 +347,7 @@ function next<A extends UpstreamAnswer>(
     return giveBack(options, course, { delivery, chosen, verdict });
   }
   if (delivery.kind === "answer") course.last = { status: verdict.httpStatus, message: verdict.message };
-  if (verdict.request === "provider-retry") course.faulted.add(chosen.keyId);
+  if (verdict.request === "provider-retry") course.faulted.push(chosen.keyId);
   if (verdict.request !== "next-key") {
     dropKept(course);
     course.kept = { delivery, chosen, verdict };

@@ -10,21 +10,25 @@ import type { ClientPresence } from "./upstream.ts";
 /** Follows a client's connection: it has left when its response closes before it was finished. */
 export class Presence implements ClientPresence {
   isGone = false;
-  readonly #callbacks = new Set<() => void>();
+  /** One listens at a time, nearly always: no set for that. */
+  readonly #callbacks: (() => void)[] = [];
 
   constructor(response: ServerResponse) {
     response.once("close", () => {
       if (response.writableFinished) return;
       this.isGone = true;
-      for (const callback of this.#callbacks) callback();
-      this.#callbacks.clear();
+      // One may end the listening of those behind it.
+      for (let next = this.#callbacks.shift(); next !== undefined; next = this.#callbacks.shift()) next();
     });
   }
 
   onGone(callback: () => void): () => void {
     if (this.isGone) callback();
-    else this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+    else this.#callbacks.push(callback);
+    return () => {
+      const at = this.#callbacks.indexOf(callback);
+      if (at !== -1) this.#callbacks.splice(at, 1);
+    };
   }
 }
 

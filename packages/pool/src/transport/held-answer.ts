@@ -77,7 +77,8 @@ export abstract class HeldAnswer<Chunk extends Uint8Array = Uint8Array> implemen
   #sink: BodySink<Chunk> | undefined;
   #isPaused = false;
   #ending: Ending | Promise<Ending> | undefined;
-  readonly #waiting = new Set<() => void>();
+  /** Made when somebody waits. */
+  #waiting: Set<() => void> | undefined;
 
   constructor(head: AnswerHead, control: BodyControl, limits: { readonly openingMs?: DurationMs | undefined } = {}) {
     this.status = head.status;
@@ -264,18 +265,19 @@ export abstract class HeldAnswer<Chunk extends Uint8Array = Uint8Array> implemen
     await new Promise<void>((resolve) => {
       const done = (): void => {
         stop();
-        this.#waiting.delete(check);
+        this.#waiting?.delete(check);
         resolve();
       };
       const check = (): void => {
         if (this.#state !== "open" || isEnough()) done();
       };
       const stop = startTimer(done, waitMs);
-      this.#waiting.add(check);
+      (this.#waiting ??= new Set()).add(check);
     });
   }
 
   #wake(): void {
+    if (this.#waiting === undefined) return;
     for (const check of this.#waiting) check();
   }
 }
