@@ -134,7 +134,10 @@ export class StreamObserver {
 
   #look(frame: Frame): void {
     if (this.#errorText !== undefined || this.#mode === "tail") return;
-    if (this.#opening === "undecided") {
+    if (this.#leansToContent && this.#opening === "undecided" && !mayTellError(frame)) {
+      // Its result was seen, and the word for an error is nowhere in it: parsing it would show nothing else.
+      this.#takeAsAnswer(frame);
+    } else if (this.#opening === "undecided") {
       this.#read(frame);
     } else {
       const found = signsOf(frame.bytes, frame.from, frame.to);
@@ -195,6 +198,10 @@ export class StreamObserver {
       }
     }
   }
+}
+
+function mayTellError({ bytes, from, to }: Frame): boolean {
+  return (signsOf(bytes, from, to) & signs.error) !== 0;
 }
 
 interface TakenEvent {
