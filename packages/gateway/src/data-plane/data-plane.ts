@@ -519,13 +519,13 @@ function guard(headers: string[], answer: StreamedAnswer): void {
 
 function contentOf(body: SendableBody): UpstreamContent {
   if (body.kind === "none") return undefined;
-  return body.kind === "buffered" ? body.bytes : body.stream;
+  return body.kind === "buffered" ? body.pieces : body.stream;
 }
 
 type UpstreamContent = Parameters<Upstream["send"]>[0]["body"];
 
 function lengthOf(body: SendableBody): number {
-  if (body.kind === "buffered") return body.bytes.length;
+  if (body.kind === "buffered") return body.pieces.length;
   return body.kind === "streamed" ? (body.lengthBytes ?? 0) : 0;
 }
 

@@ -9,22 +9,24 @@ export type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "s
 export function askPool(passage: Admitted, body: SendableBody, sharedValues: SharedValues): Asked {
   const { runtime, token, header, pathOnly, request, upgrade, target } = passage;
   const { record, pool, settings } = runtime;
-  return ask(
-    {
-      poolId: record.id,
-      kind: record.kind,
-      preset: record.preset,
-      caller: token?.id ?? "",
-      method: request.method ?? "",
-      path: pathOnly,
-      query: target.query,
-      header,
-      body: body.kind === "buffered" ? bytesOf(body.bytes) : undefined,
-      model: upgrade === undefined ? undefined : modelInQuery(target.query),
-      at: passage.startedAt,
-    },
-    { hasPins: pool.hasPins, affinityEnabled: settings.affinity.enabled, sharedValues },
-  );
+  const askWith = (bytes: Buffer | undefined): Asked =>
+    ask(
+      {
+        poolId: record.id,
+        kind: record.kind,
+        preset: record.preset,
+        caller: token?.id ?? "",
+        method: request.method ?? "",
+        path: pathOnly,
+        query: target.query,
+        header,
+        body: bytes && bytesOf(bytes),
+        model: upgrade === undefined ? undefined : modelInQuery(target.query),
+        at: passage.startedAt,
+      },
+      { hasPins: pool.hasPins, affinityEnabled: settings.affinity.enabled, sharedValues },
+    );
+  return body.kind === "buffered" ? body.pieces.lookThrough(askWith) : askWith(undefined);
 }
 
 function bytesOf(bytes: Buffer): RequestBytes {

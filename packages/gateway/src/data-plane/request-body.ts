@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { Pieces } from "./pieces.ts";
 
 /** The body of a client's request. */
 export type RequestBody =
   | { readonly kind: "none" }
   /** All of it, to be sent as often as needed. */
-  | { readonly kind: "buffered"; readonly bytes: Buffer; release(): void }
+  | { readonly kind: "buffered"; readonly pieces: Pieces; release(): void }
   /** Too large to be kept: it can be sent once. */
   | { readonly kind: "streamed"; readonly stream: Readable; readonly lengthBytes: number | undefined }
   | { readonly kind: "too-large" }
@@ -198,10 +199,9 @@ class Keeper {
 
   body(): RequestBody {
     if (this.bytes === 0) return { ...this.refuse("gone"), kind: "none" };
-    const [only, ...others] = this.#chunks;
-    const bytes = only !== undefined && others.length === 0 ? only : Buffer.concat(this.#chunks);
+    const pieces = new Pieces(this.#chunks);
     this.#chunks = [];
-    return { kind: "buffered", bytes, release: () => this.#release() };
+    return { kind: "buffered", pieces, release: () => this.#release() };
   }
 
   #release(): void {

@@ -7,6 +7,7 @@ import { forbiddenHost, guardedLookup, type IsForbidden } from "./destinations.t
 import { type BrokenDelivery, faultOf } from "./fault.ts";
 import type { OutboundProxies, OutboundProxy } from "./outbound-proxy.ts";
 import { ProxyError, refusal, unreachable } from "./outbound-proxy-tunnel.ts";
+import { Pieces } from "./pieces.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
 import { createTunnelConnector } from "./undici-tunnel.ts";
 import { UpgradedAnswer } from "./upgraded-answer.ts";
@@ -77,7 +78,7 @@ export class UndiciUpstream implements Upstream {
             method: request.method,
             path,
             headers,
-            body: request.body ?? null,
+            body: (request.body instanceof Pieces ? request.body.joined() : request.body) ?? null,
             upgrade: request.upgrade ?? null,
             headersTimeout: request.timeouts.headersMs,
             bodyTimeout: request.timeouts.idleMs,

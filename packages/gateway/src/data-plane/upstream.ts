@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { IsForbidden } from "./destinations.ts";
 import type { BrokenDelivery } from "./fault.ts";
 import type { OutboundProxies } from "./outbound-proxy.ts";
+import type { Pieces } from "./pieces.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 
 /** One request as it goes out: everything decided, nothing to be looked up. */
@@ -14,7 +15,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Flat name, value, name, value; neither hop-by-hop nor framing headers. */
   readonly headers: string[];
-  readonly body: Buffer | Readable | undefined;
+  readonly body: Buffer | Pieces | Readable | undefined;
   /** The protocol to go on in if the provider agrees; it does with an `UpgradedAnswer`. */
   readonly upgrade?: "websocket" | undefined;
   readonly timeouts: {

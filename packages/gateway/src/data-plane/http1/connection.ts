@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
+import type { Pieces } from "../pieces.ts";
 import { badAnswer, Http1Error } from "./http1-error.ts";
 import { BodyWriter, writeWhole } from "./request-body-writer.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -9,7 +10,7 @@ import { ResponseParser, type ResponseSink } from "./response-parser.ts";
 /** A request and whoever waits for its answer. Told of `onEnd`, `onUpgrade` or `onFailure` once, and of nothing after that. */
 export interface Exchange {
   readonly head: RequestHead;
-  readonly body: Buffer | Readable | undefined;
+  readonly body: Buffer | Pieces | Readable | undefined;
   readonly asked: Asked;
   /** From the request to the head of the answer, ms. */
   readonly headersMs: number;
@@ -84,7 +85,7 @@ export class Connection implements ResponseSink {
     this.isUsed = true;
     this.#parser.start(exchange.asked);
     this.#arm(exchange.headersMs);
-    if (body !== undefined && !(body instanceof Uint8Array)) {
+    if (body instanceof Readable) {
       this.#body = new BodyWriter(this.#socket, head, body, {
         wrote: () => this.#arm(exchange.headersMs),
         sent: () => this.#onSent(exchange),

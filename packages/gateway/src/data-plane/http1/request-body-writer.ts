@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { Pieces } from "../pieces.ts";
 import { Http1Error } from "./http1-error.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -7,7 +8,11 @@ import type { RequestHead } from "./request-head.ts";
 const joinedBytes = 16 * 1024;
 
 /** Writes a request whose body, if any, is there. */
-export function writeWhole(socket: Socket, { text, expectsBody }: RequestHead, body: Buffer | undefined): void {
+export function writeWhole(
+  socket: Socket,
+  { text, expectsBody }: RequestHead,
+  body: Buffer | Pieces | undefined,
+): void {
   if (body === undefined) {
     socket.write(expectsBody ? `${text}content-length: 0\r\n\r\n` : `${text}\r\n`, "latin1");
     return;
@@ -16,14 +21,19 @@ export function writeWhole(socket: Socket, { text, expectsBody }: RequestHead, b
   if (body.length <= joinedBytes) {
     const whole = Buffer.allocUnsafe(head.length + body.length);
     whole.write(head, "latin1");
-    body.copy(whole, head.length);
+    let at = head.length;
+    for (const piece of piecesOf(body)) at += piece.copy(whole, at);
     socket.write(whole);
     return;
   }
   socket.cork();
   socket.write(head, "latin1");
-  socket.write(body);
+  for (const piece of piecesOf(body)) socket.write(piece);
   socket.uncork();
+}
+
+function piecesOf(body: Buffer | Pieces): readonly Buffer[] {
+  return body instanceof Pieces ? body.list : [body];
 }
 
 export interface BodyWatcher {

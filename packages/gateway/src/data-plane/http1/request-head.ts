@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { Pieces } from "../pieces.ts";
 import { Http1Error } from "./http1-error.ts";
 
 /** A request as it is written. */
@@ -10,7 +11,7 @@ export interface OutgoingRequest {
   readonly host: string;
   /** Flat name, value, name, value; of those that frame the message, `content-length` alone, for a body that is streamed. */
   readonly headers: readonly string[];
-  readonly body: Buffer | Readable | undefined;
+  readonly body: Buffer | Pieces | Readable | undefined;
   readonly upgrade: string | undefined;
 }
 

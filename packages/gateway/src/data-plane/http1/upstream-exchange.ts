@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { faultOf } from "../fault.ts";
 import type { OutboundProxy } from "../outbound-proxy.ts";
 import { ProxyError, refusal, unreachable } from "../outbound-proxy-tunnel.ts";
+import type { Pieces } from "../pieces.ts";
 import { StreamedAnswer } from "../streamed-answer.ts";
 import { UpgradedAnswer } from "../upgraded-answer.ts";
 import type { UpstreamRequest, UpstreamResult } from "../upstream.ts";
@@ -27,7 +28,7 @@ export interface Sending {
 /** One request on its way, and what became of it in the words of the data plane. */
 export class UpstreamExchange implements Waiting {
   readonly head: RequestHead;
-  readonly body: Buffer | Readable | undefined;
+  readonly body: Buffer | Pieces | Readable | undefined;
   readonly asked: Asked;
   readonly headersMs: number;
   readonly idleMs: number;
@@ -130,7 +131,7 @@ export class UpstreamExchange implements Waiting {
 
   #letGoOfBody(): void {
     const { body } = this;
-    if (body !== undefined && !(body instanceof Uint8Array)) body.destroy();
+    if (body instanceof Readable) body.destroy();
   }
 
   #faultOf(error: unknown): UpstreamResult {
