@@ -22,6 +22,8 @@ export default defineConfig({
     // Its polyfill would be an inline script in disguise, for browsers that cannot run the pages anyway.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The package carries their work, so it carries their licences.
+    license: { fileName: "third-party-licenses.md" },
   },
 });
 

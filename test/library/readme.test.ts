@@ -1,41 +1,10 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ScriptedKind, type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
+import { type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { root } from "../../scripts/lib/root.mjs";
 import { run } from "./packed.ts";
-
-interface Snippet {
-  readonly heading: string;
-  readonly code: string;
-}
-
-const pool = join(root, "packages", "pool");
-const readme = snippetsOf(await readFile(join(pool, "README.md"), "utf8"), /^## ([^\n]+)/);
-const sources = ["key-pool.ts", "snapshot.ts"];
-const reference = (
-  await Promise.all(sources.map(async (name) => readFile(join(pool, "src", "library", name), "utf8")))
-).flatMap((text) => snippetsOf(text.replaceAll(/^ *\* ?/gm, ""), /^@example([^\n]*)/));
-const snippets = [...readme, ...reference];
-
-/** The TypeScript of a text, each piece with the heading that it stands under. */
-function snippetsOf(text: string, heading: RegExp): readonly Snippet[] {
-  const parts = text.matchAll(new RegExp(`${heading.source}|^\`\`\`ts\\n(.+?)^\`\`\``, "gms"));
-  let under = "";
-  return [...parts].flatMap(([, title, code]) => {
-    if (title !== undefined) under = title.trim();
-    return code === undefined ? [] : [{ heading: under, code }];
-  });
-}
-
-/** Where the snippets' providers live, and who stands in for them. */
-const homes: Readonly<Record<string, ScriptedKind>> = {
-  "https://api.openai.com": "openai",
-  "https://api.anthropic.com": "anthropic",
-  "https://generativelanguage.googleapis.com": "gemini",
-};
-const variables = ["OPENAI", "ANTHROPIC", "GEMINI"].flatMap((name) => [1, 2, 3].map((at) => `${name}_KEY_${at}`));
-const values = new Map(variables.map((name, at) => [name, `sk-test-${at}-0123456789abcdef${at}`]));
+import { homes, numberedKeys, readme, reference, snippets, values } from "./snippets.ts";
 
 let folder: string;
 const files: string[] = [];
@@ -63,7 +32,7 @@ afterEach(() => {
 async function scriptProviders(): Promise<ReadonlyMap<string, ScriptedProvider>> {
   const started = new Map<string, ScriptedProvider>();
   for (const [origin, kind] of Object.entries(homes))
-    started.set(origin, await startScriptedProvider({ kind, keys: [...values.values()] }));
+    started.set(origin, await startScriptedProvider({ kind, keys: numberedKeys }));
   const { fetch } = globalThis;
   vi.stubGlobal("fetch", (input: string | URL | Request, init?: RequestInit) => {
     const url = new URL(input instanceof Request ? input.url : input);
@@ -104,7 +73,6 @@ describe("the snippets of README and reference", () => {
 
   it.each(snippets.map(({ heading, code }, at) => [heading, code, at] as const))("run: %s", async (_, code, at) => {
     for (const [name, value] of values) vi.stubEnv(name, value);
-    for (const name of ["TEAM_KEY", "SPARE_KEY", "OTHER_KEY"]) vi.stubEnv(name, `sk-test-${name}-0123456789`);
     const printed: unknown[] = [];
     vi.spyOn(console, "log").mockImplementation((...words) => printed.push(...words));
     vi.spyOn(process.stdout, "write").mockImplementation((text) => printed.push(text) > 0);

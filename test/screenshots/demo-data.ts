@@ -88,7 +88,7 @@ async function work(
     if (round % 2 === 0)
       await ask(
         "/anthropic/v1/messages",
-        { model: "claude-sonnet-4-5", max_tokens: 64, messages },
+        { model: "claude-sonnet-5-5", max_tokens: 64, messages },
         `agent-${round % 5}`,
       );
   }

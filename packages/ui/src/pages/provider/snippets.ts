@@ -82,7 +82,7 @@ function anthropic(url: string, token: string): readonly Snippet[] {
   -H "x-api-key: ${token}" \\
   -H "anthropic-version: 2023-06-01" \\
   -H "content-type: application/json" \\
-  -d '{"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": [{"role": "user", "content": "Hello"}]}'`,
+  -d '{"model": "claude-sonnet-5-5", "max_tokens": 64, "messages": [{"role": "user", "content": "Hello"}]}'`,
     },
     {
       id: "snippetClaudeCode",
