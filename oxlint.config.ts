@@ -117,7 +117,7 @@ const untyped = {
 export default defineConfig({
   plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "promise", "node", "vitest"],
   options: { typeAware: true },
-  ignorePatterns: ["dist", "coverage", "bench/.peers"],
+  ignorePatterns: ["dist", "coverage", "bench/.peers", "docs/site/.test-*"],
   categories: { correctness: "error", suspicious: "error" },
   rules: {
     "typescript/no-floating-promises": "error",
@@ -197,9 +197,9 @@ export default defineConfig({
         ...untyped,
       },
     },
-    { files: ["scripts/**", "packages/gateway/src/cli/**"], rules: { "eslint/no-console": "off" } },
+    { files: ["scripts/**", "docs/site/**", "packages/gateway/src/cli/**"], rules: { "eslint/no-console": "off" } },
     { files: ["**/*.mjs"], rules: untyped },
-    { files: ["**/*.config.ts"], rules: { "import/no-default-export": "off" } },
+    { files: ["**/*.config.ts", "docs/site/.vitepress/**"], rules: { "import/no-default-export": "off" } },
   ],
 });
 

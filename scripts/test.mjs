@@ -7,7 +7,7 @@ import { ensureInstalled } from "./lib/install.mjs";
 import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
-import { apiReference, ensureSideInstall, runtimes } from "./lib/side-install.mjs";
+import { apiReference, docsSite, ensureSideInstall, runtimes } from "./lib/side-install.mjs";
 import { say } from "./lib/say.mjs";
 
 /** What failed, apart from tests. @type {string[]} */
@@ -27,6 +27,7 @@ try {
   await ensureHaproxy();
   await ensureSideInstall(runtimes);
   await ensureSideInstall(apiReference);
+  await ensureSideInstall(docsSite);
   add(await runTests("program"));
   add(await runTests("faults"));
   // Last: what it measures must not share the machine.

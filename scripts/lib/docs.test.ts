@@ -75,9 +75,9 @@ it("docs/scaling.md has the table that the model gives", () => {
 });
 
 it("the pages for people lead to files that are there", () => {
-  const folders = ["docs", "deploy/compose", "deploy/kubernetes"];
+  const folders = ["docs", "docs/ko", "deploy/compose", "deploy/kubernetes"];
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
-  const pages = ["README.md", "SECURITY.md", ...inFolders];
+  const pages = ["README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", ...inFolders];
   const dead = pages
     .filter((page) => page.endsWith(".md"))
     .flatMap((page) =>
@@ -87,4 +87,17 @@ it("the pages for people lead to files that are there", () => {
     );
 
   expect(dead).toEqual([]);
+});
+
+it("the pages for people name scripts that are there", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md") && !name.startsWith("site") && !name.startsWith("api"))
+    .map((name) => `docs/${name}`);
+  const named = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pages].flatMap((page) =>
+    [...read(page).matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = ""]) => ({ page, name })),
+  );
+
+  expect(named.length).toBeGreaterThan(12);
+  expect(named.filter(({ name }) => !(name in scripts))).toEqual([]);
 });

@@ -10,6 +10,8 @@ import { say } from "./say.mjs";
 export const runtimes = join(root, "test", "library", "runtimes");
 /** What writes the API reference: it needs an older TypeScript beside it. */
 export const apiReference = join(root, "docs", "api");
+/** What makes the documentation site: it brings an older Vite. */
+export const docsSite = join(root, "docs", "site");
 
 /**
  * Installs what a folder's own lockfile lists, unless that is there. Such folders are no workspaces: what is in them is large,

@@ -1,0 +1,128 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import {
+  type RunningGateway,
+  runGateway,
+  type ScriptedKind,
+  startScriptedProvider,
+  testAdminToken,
+} from "@keywheel/testkit";
+import { root } from "../../scripts/lib/root.mjs";
+
+const execute = promisify(execFile);
+
+/** A piece of shell that a page shows. */
+export interface ShownCommands {
+  readonly heading: string;
+  readonly code: string;
+}
+
+/** The pieces of shell of a page, each under its heading. */
+export function shellOf(text: string): readonly ShownCommands[] {
+  let heading = "";
+  return [...text.matchAll(/^#+ (.+)$|^```sh\n([\s\S]+?)^```$/gm)].flatMap(([, title, code]) => {
+    if (title !== undefined) heading = title;
+    return code === undefined ? [] : [{ heading, code }];
+  });
+}
+
+/** A key of nobody's, which the provider knows. */
+export const keyFor = (name: string): string => `sk-test-${name}-0123456789abcdef`;
+
+/** Somebody who types what a page shows: a gateway runs, and providers stand where the real ones would. */
+export interface Reader extends AsyncDisposable {
+  readonly gateway: RunningGateway;
+  /** Types them. @returns what they printed @throws with it where one fails */
+  readonly type: (code: string) => Promise<string>;
+}
+
+/**
+ * @param prepared whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later
+ */
+export async function aReader({ prepared }: { readonly prepared: boolean }): Promise<Reader> {
+  const home = mkdtempSync(join(tmpdir(), "keywheel-reader-"));
+  const folder = join(home, "project");
+  const shims = join(home, "shims");
+  for (const path of [folder, shims]) mkdirSync(path);
+  const keys = ["Ada", "Ben", "one", "two", "variable"].map(keyFor);
+  writeFileSync(join(folder, "keys.txt"), `${keyFor("one")}\n${keyFor("two")},Second,2\n`);
+  const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
+  const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
+  const gateway = await runGateway({
+    env: { OPENAI_KEY_1: keyFor("variable"), TEAM_KEY: "sk-test-team-0123456789abcdef" },
+  });
+  const addresses = Object.fromEntries(kinds.map((kind, at) => [kind, providers[at]?.baseUrl]));
+
+  const shim = (name: string, text: string): void => {
+    writeFileSync(join(shims, name), `#!/usr/bin/env bash\nset -euo pipefail\n${text}`);
+    chmodSync(join(shims, name), 0o755);
+  };
+  const program = `${JSON.stringify(process.execPath)} -- ${JSON.stringify(join(root, "packages/gateway/dist/cli/main.js"))}`;
+  // What serves until it is stopped is stopped once it serves; what opens a browser does not; what asks is told yes; nothing goes to a real provider.
+  shim(
+    "keywheel",
+    `
+case "\${1:-}" in
+  demo) exec ${program} "$@" --no-open --seconds 5 ;;
+  start)
+    ready="$(mktemp -u)"; shift
+    KEYWHEEL_DATA_DIR="$HOME/other" ${program} start "$@" --port 0 --ready-file "$ready" & pid=$!
+    while [ ! -s "$ready" ]; do kill -0 $pid; sleep 0.1; done
+    kill $pid; wait $pid; exit ;;
+  token)
+    # The admin token of this gateway is fixed by a variable; this one is not.
+    if [ "\${2:-}" = rotate-admin ]; then
+      unset KEYWHEEL_ADMIN_TOKEN
+      export KEYWHEEL_DATA_DIR="$HOME/other"
+      set -- "$@" --yes
+    fi ;;
+esac
+${program} "$@"
+if [ "\${1:-} \${2:-}" = "provider add" ]; then
+  slug="$3"
+  case "$slug" in ${kinds.map((kind) => `${kind}) address='${addresses[kind]}' ;;`).join(" ")} *) exit 0 ;; esac
+  ${program} provider set "$slug" --base-url "$address" --confirm-host-change > /dev/null
+fi
+`,
+  );
+  shim("npx", `[ "$1" = keywheel ] && shift && exec keywheel "$@"\necho "npx $*: not ours" >&2; exit 1\n`);
+  // test/package installs what is packed; here it is there already.
+  shim(
+    "npm",
+    `case "$*" in "install --global keywheel" | "install @keywheel/pool") exit 0 ;; esac\necho "npm $*: no test does that" >&2; exit 1\n`,
+  );
+
+  const env = {
+    PATH: [shims, process.env["PATH"]].join(delimiter),
+    HOME: home,
+    KEYWHEEL_DATA_DIR: gateway.dataDir,
+    KEYWHEEL_ADMIN_TOKEN: testAdminToken,
+  };
+  const type = async (code: string): Promise<string> => {
+    const script = code.replaceAll("http://127.0.0.1:8787", gateway.url).replaceAll(/ --port \d+/g, "");
+    try {
+      const { stdout } = await execute("bash", ["--norc", "-euo", "pipefail", "-c", script], { cwd: folder, env });
+      return stdout;
+    } catch (error) {
+      const { stdout = "", stderr = "" } = error as { readonly stdout?: string; readonly stderr?: string };
+      throw new Error(`${script}\n${stdout}\n${stderr}`, { cause: error });
+    }
+  };
+  if (prepared) {
+    for (const kind of kinds) await type(`keywheel provider add ${kind}`);
+    for (const name of ["Ada", "Ben"]) await type(`keywheel key add openai ${keyFor(name)} --label ${name}`);
+  }
+
+  return {
+    gateway,
+    type,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      for (const provider of providers) await provider[Symbol.asyncDispose]();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
