@@ -25,7 +25,9 @@ async function bundleProgram() {
     input: Object.fromEntries(programEntries.map((entry) => [entry, join(gateway, "src", `${entry}.ts`)])),
     platform: "node",
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
-    resolve: { conditionNames: ["source", "node"] },
+    // Modules before what stands in for them: a package's older form may ask for its parts by a `require` that is handed to it, which
+    // no bundler sees.
+    resolve: { conditionNames: ["source", "node"], mainFields: ["module", "main"] },
     onLog: (level, log) => {
       throw new Error(`${level}: ${log.message}`);
     },
@@ -37,6 +39,10 @@ async function bundleProgram() {
       chunkFileNames: "parts/[name]-[hash].js",
       comments: false,
     });
+    for (const chunk of output) {
+      const [asked] = (chunk.type === "chunk" && /\brequire\(["']\.{1,2}\/[^)]*\)/.exec(chunk.code)) || [];
+      if (asked !== undefined) throw new Error(`${chunk.fileName} holds ${asked}, which is not there when it runs.`);
+    }
     const modules = output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
     writeFileSync(join(gateway, "dist", "third-party-licenses.txt"), licensesOf(modules));
     removeOld(new Set(output.map(({ fileName }) => basename(fileName))));
