@@ -22,10 +22,19 @@ export interface ShownCommands {
 
 /** The pieces of shell of a page, each under its heading. */
 export function shellOf(text: string): readonly ShownCommands[] {
+  return piecesOf(text, ["sh"]);
+}
+
+/**
+ * The pieces of a page in one of some languages, each under its heading.
+ *
+ * @param languages `""`: pieces that name none
+ */
+export function piecesOf(text: string, languages: readonly string[]): readonly ShownCommands[] {
   let heading = "";
-  return [...text.matchAll(/^#+ (.+)$|^```sh\n([\s\S]+?)^```$/gm)].flatMap(([, title, code]) => {
+  return [...text.matchAll(/^```(\w*)\n([\s\S]+?)^```$|^#+ (.+)$/gm)].flatMap(([, language = "", code, title]) => {
     if (title !== undefined) heading = title;
-    return code === undefined ? [] : [{ heading, code }];
+    return code === undefined || !languages.includes(language) ? [] : [{ heading, code }];
   });
 }
 
@@ -35,6 +44,8 @@ export const keyFor = (name: string): string => `sk-test-${name}-0123456789abcde
 /** Somebody who types what a page shows: a gateway runs, and providers stand where the real ones would. */
 export interface Reader extends AsyncDisposable {
   readonly gateway: RunningGateway;
+  /** Where. */
+  readonly folder: string;
   /** Types them. @returns what they printed @throws with it where one fails */
   readonly type: (code: string) => Promise<string>;
 }
@@ -47,7 +58,7 @@ export async function aReader({ prepared }: { readonly prepared: boolean }): Pro
   const folder = join(home, "project");
   const shims = join(home, "shims");
   for (const path of [folder, shims]) mkdirSync(path);
-  const keys = ["Ada", "Ben", "one", "two", "variable"].map(keyFor);
+  const keys = ["Ada", "Ben", "one", "two", "typed", "variable"].map(keyFor);
   writeFileSync(join(folder, "keys.txt"), `${keyFor("one")}\n${keyFor("two")},Second,2\n`);
   const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
   const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
@@ -79,6 +90,16 @@ case "\${1:-}" in
       export KEYWHEEL_DATA_DIR="$HOME/other"
       set -- "$@" --yes
     fi ;;
+  rotate-master-key)
+    # While no gateway runs.
+    export KEYWHEEL_DATA_DIR="$HOME/other"
+    ${program} provider add openai > /dev/null ;;
+  key)
+    # Where a key is asked for, somebody types one.
+    if [ "\${2:-}" = add ] && { [ $# -lt 4 ] || [[ "$4" == --* ]]; }; then
+      printf '%s' ${JSON.stringify(keyFor("typed"))} | ${program} key add "$3" - "\${@:4}"
+      exit
+    fi ;;
 esac
 ${program} "$@"
 if [ "\${1:-} \${2:-}" = "provider add" ]; then
@@ -92,7 +113,18 @@ fi
   // test/package installs what is packed; here it is there already.
   shim(
     "npm",
-    `case "$*" in "install --global keywheel" | "install @keywheel/pool") exit 0 ;; esac\necho "npm $*: no test does that" >&2; exit 1\n`,
+    // Scripts of the repository are there, as \`scripts/lib/docs.test.ts\` looks; \`npm test\` is what runs this.
+    `case "$*" in
+  "install --global keywheel" | "install @keywheel/pool" | ci | test | run\\ *) exit 0 ;;
+  start | start\\ --\\ *) shift; [ "\${1:-}" != -- ] || shift; exec keywheel start "$@" ;;
+esac\necho "npm $*: no test does that" >&2; exit 1\n`,
+  );
+
+  // What people start once it is set up: it sends a request as it would.
+  shim(
+    "claude",
+    `curl -sS --fail-with-body "$ANTHROPIC_BASE_URL/v1/messages" -H 'anthropic-version: 2023-06-01' -H "authorization: Bearer $ANTHROPIC_AUTH_TOKEN" -H 'content-type: application/json' \\
+  -d '{"model": "claude-test", "max_tokens": 8, "messages": [{"role": "user", "content": "Hello"}]}'\n`,
   );
 
   const env = {
@@ -100,9 +132,14 @@ fi
     HOME: home,
     KEYWHEEL_DATA_DIR: gateway.dataDir,
     KEYWHEEL_ADMIN_TOKEN: testAdminToken,
+    // For exports, which ask for one.
+    KEYWHEEL_PASSPHRASE: "correct horse battery staple",
   };
   const type = async (code: string): Promise<string> => {
-    const script = code.replaceAll("http://127.0.0.1:8787", gateway.url).replaceAll(/ --port \d+/g, "");
+    const script = code
+      .replaceAll("http://127.0.0.1:8787", gateway.url)
+      .replaceAll(/ --port \d+/g, "")
+      .replaceAll("/mnt/safe", home);
     try {
       const { stdout } = await execute("bash", ["--norc", "-euo", "pipefail", "-c", script], { cwd: folder, env });
       return stdout;
@@ -118,6 +155,7 @@ fi
 
   return {
     gateway,
+    folder,
     type,
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
