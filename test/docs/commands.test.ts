@@ -108,7 +108,7 @@ describe("the Korean pages", () => {
     expect(code).not.toBe("");
   });
 
-  it.each(twins)("%s has the parts and tables of its English twin", (name) => {
+  it.each([...twins, "comparison"])("%s has the parts and tables of its English twin", (name) => {
     const shapeOf = (path: string) => read(path).match(/^#+(?= )|^\| -/gm);
 
     expect(shapeOf(`docs/ko/${name}.md`)).toEqual(shapeOf(`docs/${name}.md`));

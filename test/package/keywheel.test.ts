@@ -117,12 +117,17 @@ describe("the package of the gateway", () => {
 });
 
 describe("in an empty folder elsewhere", () => {
-  it("`npx keywheel` works with nothing installed", async () => {
-    using stranger = aUser(readFileSync(join(user.env["HOME"]!, ".npmrc"), "utf8").match(/^registry=(.*)$/m)![1]!);
+  it("`npx keywheel` works with nothing installed, and `keywheel` once it is installed for all folders", async () => {
+    const [, registry = ""] =
+      /^registry=(.*)$/m.exec(readFileSync(join(user.env["HOME"] ?? "", ".npmrc"), "utf8")) ?? [];
+    using stranger = aUser(registry);
 
-    const { code, stdout } = await stranger.run("npx", ["--yes", "keywheel", "version"]);
+    const called = await stranger.run("npx", ["--yes", "keywheel", "version"]);
+    await stranger.install("--global", "keywheel");
+    const installedCall = await stranger.run("keywheel", ["version"]);
 
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^keywheel \d+\.\d+\.\d+/)]);
+    expect([called.code, called.stdout]).toEqual([0, expect.stringMatching(/^keywheel \d+\.\d+\.\d+/)]);
+    expect(installedCall).toEqual({ ...called, stderr: "" });
     expect(readdirSync(stranger.folder)).toEqual([]);
   });
 

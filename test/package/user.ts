@@ -29,10 +29,17 @@ export function aUser(registry: string): User {
   const folder = join(home, "project");
   const temporary = join(home, "tmp");
   for (const path of [folder, temporary]) mkdirSync(path);
-  writeFileSync(join(home, ".npmrc"), `registry=${registry}\naudit=false\nfund=false\nupdate-notifier=false\n`);
+  writeFileSync(
+    join(home, ".npmrc"),
+    `registry=${registry}\nprefix=${join(home, "global")}\naudit=false\nfund=false\nupdate-notifier=false\n`,
+  );
   // The Node of this run, and whatever npm and the system bring; no binaries of the checkout.
   const others = (process.env["PATH"] ?? "").split(delimiter).filter((path) => !path.startsWith(root));
-  const env = { PATH: [dirname(process.execPath), ...others].join(delimiter), HOME: home, TMPDIR: temporary };
+  const env = {
+    PATH: [join(home, "global", "bin"), dirname(process.execPath), ...others].join(delimiter),
+    HOME: home,
+    TMPDIR: temporary,
+  };
 
   const run: User["run"] = async (program, args, more = {}) => {
     const options = { cwd: folder, env: { ...env, ...more }, maxBuffer: 64 * 1024 * 1024 };
