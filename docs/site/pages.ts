@@ -31,8 +31,8 @@ const docs = (target: string, en: string, ko: string): Page => ({
 /** What may be on another branch still is left out while it is missing. */
 const present = (pages: readonly Page[]): readonly Page[] => pages.filter(({ source }) => isThere(source));
 
-/** All pages with a text of their own, in the order of the sidebar. One source each: the repository's own pages. */
-export const groups: readonly Group[] = [
+/** Pages with a place of their own, in the order of the sidebar. One source each: the repository's own pages. */
+const placed: readonly Group[] = [
   {
     title: { en: "Start", ko: "시작" },
     pages: [docs("start", "Start", "시작하기"), docs("concepts", "How it works", "동작 원리")],
@@ -49,6 +49,7 @@ export const groups: readonly Group[] = [
     title: { en: "Operate", ko: "운영" },
     pages: present([
       docs("operations", "Operations", "운영"),
+      docs("configuration", "Configuration file", "구성 파일"),
       docs("configuration-file", "Configuration file", "구성 파일"),
       docs("observability", "Observability", "관측"),
       docs("scaling", "Several gateways", "여러 게이트웨이"),
@@ -97,10 +98,17 @@ export const groups: readonly Group[] = [
   },
 ];
 
-export const pages: readonly Page[] = [
-  { source: "docs/index.md", target: "index" },
-  ...groups.flatMap((group) => group.pages),
-];
+const home: Page = { source: "docs/index.md", target: "index" };
+const known = new Set([home, ...placed.flatMap((group) => group.pages)].map(({ source }) => source));
+
+/** All of them: a text in `docs` that nobody has given a place stands with those for operators. */
+export const groups: readonly Group[] = placed.map((group) =>
+  group.title.en === "Operate"
+    ? { ...group, pages: [...group.pages, ...pagesIn("docs", "").filter(({ source }) => !known.has(source))] }
+    : group,
+);
+
+export const pages: readonly Page[] = [home, ...groups.flatMap((group) => group.pages)];
 
 /** The text in a language: for Korean its twin in `docs/ko`, undefined where there is none yet. */
 export function sourceIn(language: Language, page: Page): string | undefined {
@@ -118,5 +126,5 @@ function pagesIn(folder: string, target: string): readonly Page[] {
   return readdirSync(join(root, folder))
     .filter((name) => name.endsWith(".md") && name !== "README.md")
     .sort()
-    .map((name) => ({ source: `${folder}/${name}`, target: `${target}/${name.replace(/\.md$/, "")}` }));
+    .map((name) => ({ source: `${folder}/${name}`, target: join(target, name.replace(/\.md$/, "")) }));
 }
