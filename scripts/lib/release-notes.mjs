@@ -4,7 +4,7 @@
  * @param {string} tag such as `v0.1.0`
  * @param {object} sources
  * @param {string} sources.changelog
- * @param {{ version: string, dependencies?: Readonly<Record<string, string>> }} sources.gateway its package.json
+ * @param {{ version: string, devDependencies?: Readonly<Record<string, string>> }} sources.gateway its package.json
  * @param {{ version: string }} sources.pool
  * @returns {string}
  * @throws with what does not agree
@@ -15,7 +15,7 @@ export function releaseNotes(tag, { changelog, gateway, pool }) {
   const carried = {
     "keywheel's version": gateway.version,
     "@keywheel/pool's version": pool.version,
-    "keywheel's dependency on @keywheel/pool": gateway.dependencies?.["@keywheel/pool"],
+    "keywheel's dependency on @keywheel/pool": gateway.devDependencies?.["@keywheel/pool"],
   };
   for (const [name, value] of Object.entries(carried))
     if (value !== version) throw new Error(`Expected ${name} to be ${version}, as the tag says; it is ${value}.`);

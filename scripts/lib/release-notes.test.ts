@@ -20,7 +20,7 @@ const changelog = `# Changelog
 `;
 
 function sourcesAt(version: string, { dependency = version, pool = version } = {}) {
-  const gateway = { version, dependencies: { "@keywheel/pool": dependency } };
+  const gateway = { version, devDependencies: { "@keywheel/pool": dependency } };
   return { changelog, gateway, pool: { version: pool } };
 }
 
