@@ -202,6 +202,65 @@ function describeProviders(current: Current, reopen: Reopen): void {
       ]);
     });
 
+    it("are changed together with keys, tokens and notes, all or none", async () => {
+      const mine = aProviderRecord({ id: "prv_2", slug: "mine" });
+      await current().insertProvidersAndKeys(
+        [aProviderRecord(), mine],
+        [aKeyRecord(), aKeyRecord({ id: "key_2", providerId: "prv_2" })],
+      );
+      const none = {
+        deletedProviders: [],
+        insertedProviders: [],
+        updatedProviders: [],
+        deletedKeys: [],
+        insertedKeys: [],
+        updatedKeys: [],
+        deletedTokens: [],
+        insertedTokens: [],
+        updatedTokens: [],
+        meta: {},
+      };
+      const token = aTokenRecord();
+
+      await expect(
+        current().changeConfiguration({
+          ...none,
+          deletedProviders: ["prv_1"],
+          updatedKeys: [{ id: "key_gone", patch: { label: "x" } }],
+          meta: { noted: "no" },
+        }),
+      ).rejects.toMatchObject({ code: "not_found" });
+      expect((await current().load()).providers).toHaveLength(2);
+      expect(await current().getMeta("noted")).toBeUndefined();
+
+      // What goes makes room: the slug and the value are those of what is deleted.
+      const next = aProviderRecord({ id: "prv_3" });
+      await current().changeConfiguration({
+        ...none,
+        deletedProviders: ["prv_1"],
+        insertedProviders: [next],
+        updatedProviders: [{ id: "prv_2", patch: { name: "Other" } }],
+        insertedKeys: [aKeyRecord({ id: "key_3", providerId: "prv_3" })],
+        updatedKeys: [{ id: "key_2", patch: { weight: 7 } }],
+        insertedTokens: [token],
+        meta: { noted: "yes" },
+      });
+
+      const { providers, keys, tokens } = await current().load();
+      expect(providers.map(({ id, name }) => [id, name])).toEqual([
+        ["prv_2", "Other"],
+        ["prv_3", next.name],
+      ]);
+      expect(keys.map(({ id, weight }) => [id, weight])).toEqual([
+        ["key_2", 7],
+        ["key_3", aKeyRecord().weight],
+      ]);
+      expect(tokens.map(({ id }) => id)).toEqual([token.id]);
+      expect(await current().getMeta("noted")).toBe("yes");
+      await current().changeConfiguration({ ...none, deletedTokens: [token.id], deletedKeys: ["key_3"] });
+      expect(await current().load()).toMatchObject({ tokens: [], keys: [{ id: "key_2" }] });
+    });
+
     it("refuses a slug that is taken", async () => {
       await current().insertProvider(aProviderRecord());
 

@@ -28,6 +28,7 @@ export interface Notice {
 export interface NoticeFacts {
   readonly host?: string;
   readonly said?: string;
+  readonly file?: string;
   readonly variable?: string;
   readonly keys?: number;
   readonly resting?: number;
@@ -55,7 +56,8 @@ export type NoticeCode =
   | "store_damaged"
   | "shared_state_unavailable"
   | "master_key_wrong"
-  | "overloaded";
+  | "overloaded"
+  | "config_file_broken";
 
 export interface Raised {
   readonly code: NoticeCode;

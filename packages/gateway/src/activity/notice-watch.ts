@@ -32,6 +32,8 @@ export interface NoticeWatchDeps {
   readonly masterKeyMatches: () => boolean;
   /** Why requests are refused for more than the machine can carry. */
   readonly overload: () => OverloadReason | undefined;
+  /** Why the file of configuration is not what is served. */
+  readonly configTrouble: () => { readonly file: string; readonly problem: string } | undefined;
 }
 
 /** What is known of a provider from what went by. */
@@ -132,6 +134,7 @@ export class NoticeWatch {
     }
     this.#checkSharing();
     this.#checkLoad();
+    this.#checkConfig();
     for (const provider of providers()) this.#checkProvider(provider);
     book.resolveOlderThan(passing, clock.now() - passingMs);
   }
@@ -152,6 +155,17 @@ export class NoticeWatch {
     const reason = overload();
     if (reason === undefined) return book.resolve("overloaded");
     if (!book.holds("overloaded")) book.raise({ code: "overloaded", ...overloadWords[reason], facts: { reason } });
+  }
+
+  #checkConfig(): void {
+    const { book, configTrouble } = this.#deps;
+    const trouble = configTrouble();
+    if (trouble === undefined) return book.resolve("config_file_broken");
+    const { file, problem } = trouble;
+    const message = `The configuration file ${file} cannot be taken. ${problem}`;
+    if (book.messageOf("config_file_broken") === message) return;
+    const hint = `What was taken up before goes on. Correct the file: that is noticed by itself. \`keywheel config check ${file}\` names every mistake.`;
+    book.raise({ code: "config_file_broken", message, hint, facts: { file, said: problem } });
   }
 
   #checkStore(trouble: StoreTrouble | undefined): void {

@@ -2,6 +2,7 @@ import { KeywheelError, type Pool, type PoolEvent, type Secret, sessionValueHash
 import type { ProviderSettings } from "../contract/settings.ts";
 import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
+import { DeclaredBook } from "./declared/declared-book.ts";
 import type { Resolution } from "./environment.ts";
 import { followStored } from "./follow.ts";
 import { KeyBook } from "./key-book.ts";
@@ -55,6 +56,7 @@ export class Catalog implements CatalogView {
   readonly keys: KeyBook;
   readonly tokens: TokenBook;
   readonly transfer: TransferBook;
+  readonly declared: DeclaredBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
   #requiresToken = false;
@@ -81,6 +83,7 @@ export class Catalog implements CatalogView {
     this.keys = new KeyBook(this.#core);
     this.tokens = new TokenBook(this.#core, deps.stored.tokens);
     this.transfer = new TransferBook(this.#core, this.providers);
+    this.declared = new DeclaredBook(this.#core, this.tokens);
   }
 
   bySlug(slug: string): ProviderRuntime | undefined {
@@ -185,6 +188,7 @@ export class Catalog implements CatalogView {
 
   async #restore(): Promise<void> {
     const { stored, store, state } = this.#core.deps;
+    await this.declared.restore();
     for (const record of stored.providers) this.#core.take(record);
     for (const record of stored.keys) {
       const entry = this.#core.find(record.providerId);

@@ -1,6 +1,7 @@
 import { type Clock, isKeywheelError, KeywheelError, type Pool, type Secret, type SharedState } from "@keywheel/pool";
 import type { FieldFault, FieldRefusal } from "../contract/field-faults.ts";
 import type { KeyRecord, ProviderRecord, Store, StoredState } from "../store/store.ts";
+import { Managed } from "./declared/managed.ts";
 import type { EnvironmentReader } from "./environment.ts";
 import type { CatalogEvent } from "./events.ts";
 import { createIdSource, type IdPrefix, type RandomBytes, randomText } from "./ids.ts";
@@ -51,6 +52,8 @@ const mostTries = 10;
 export class CatalogCore {
   readonly deps: CatalogDeps;
   readonly newId: (prefix: IdPrefix) => string;
+  /** What a file of configuration has in its hands. */
+  readonly managed = new Managed();
   /** Takes up what other gateways have changed; to be called while nothing else runs. Set by the catalog. */
   catchUp: () => Promise<void> = async () => {};
   readonly #mutex = new Mutex();
@@ -63,7 +66,12 @@ export class CatalogCore {
     this.deps = deps;
     this.newId = createIdSource(deps.random);
     const { environment, clock, random } = deps;
-    this.#context = { environment, markSalt: randomText(32, random), now: () => clock.now() };
+    this.#context = {
+      environment,
+      markSalt: randomText(32, random),
+      now: () => clock.now(),
+      isManaged: (id) => this.managed.isManaged(id),
+    };
   }
 
   now(): number {

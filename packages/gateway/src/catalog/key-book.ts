@@ -92,6 +92,7 @@ export class KeyBook {
       const status = body.status === undefined ? undefined : (await this.#viewOf(entry, cell)).status;
       refuseIfAny(problemsOfReadOnly(cell.record, status, body));
       const planned = this.#plan(entry, cell.record, body);
+      core.managed.checkKey(cell.record, planned.patch);
       if (Object.keys(planned.patch).length > 0) await this.#apply(entry, new Map([[keyId, planned]]));
       return this.#viewOf(entry, cell);
     });
@@ -128,6 +129,10 @@ export class KeyBook {
       const moved = [...ids, ...rest.map(({ record }) => record.id)]
         .map((id, order) => ({ id, patch: { order, updatedAt: at } }))
         .filter(({ id, patch }) => entry.cell(id)?.record.order !== patch.order);
+      for (const { id, patch } of moved) {
+        const record = entry.cell(id)?.record;
+        if (record !== undefined) core.managed.checkKey(record, patch);
+      }
       if (moved.length > 0) {
         await core.write((store) => store.updateKeys(moved));
         for (const { id, patch } of moved) entry.change(id, patch);
@@ -194,7 +199,9 @@ export class KeyBook {
     for (const id of ids) {
       const cell = entry.cell(id);
       const planned = cell && this.#plan(entry, cell.record, { enabled });
-      if (planned && Object.keys(planned.patch).length > 0) changes.set(id, planned);
+      if (!planned || Object.keys(planned.patch).length === 0) continue;
+      this.#core.managed.checkKey(cell.record, planned.patch);
+      changes.set(id, planned);
     }
     if (changes.size > 0) await this.#apply(entry, changes);
   }
@@ -228,6 +235,7 @@ export class KeyBook {
 
   async #remove(entry: ProviderEntry, ids: readonly string[]): Promise<void> {
     const core = this.#core;
+    for (const id of ids) core.managed.checkRemoval(id, `The key ${nameOf(entry, id)}`);
     await core.write((store) => store.deleteKeys(ids));
     for (const id of ids) {
       entry.remove(id);

@@ -1,20 +1,25 @@
 import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { ProviderCreate, ProviderPatchBody } from "../contract/provider.ts";
 import type { KeySecret, ProviderPatch, ProviderRecord } from "../store/store.ts";
-import { parseBaseUrl, sameOrigin } from "./base-url.ts";
+import { sameOrigin } from "./base-url.ts";
 import { type CatalogCore, conflict, refuseIfAny } from "./core.ts";
-import { parseKeyText, showSecret } from "./key-text.ts";
-import { kindOfUrl, presetBySlug, presetOfKind, presetOfUrl } from "./presets.ts";
+import { showSecret } from "./key-text.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
-import { effectiveSettings, mergeSettings, problemsOfSettings } from "./settings.ts";
-import { problemOfSlug, slugFrom } from "./slug.ts";
+import { apiKeyOf, baseUrlOf, checkSlug, type RecordGround, recordOf, settingsOf } from "./provider-record.ts";
 
 /** Providers: what may be said of them, and how they change. */
 export class ProviderBook {
   readonly #core: CatalogCore;
+  readonly #ground: RecordGround;
 
   constructor(core: CatalogCore) {
     this.#core = core;
+    this.#ground = {
+      allowPrivateMetadata: core.deps.allowPrivateMetadata,
+      newId: core.newId,
+      now: () => core.now(),
+      hasSlug: (slug) => core.bySlug(slug) !== undefined,
+    };
   }
 
   /** In order of creation. */
@@ -52,6 +57,7 @@ export class ProviderBook {
       const entry = core.entry(idOrSlug);
       const patch = this.#patchOf(entry, body);
       if (Object.keys(patch).length === 0) return entry;
+      core.managed.checkProvider(entry.record, patch);
       const at = core.now();
       await core.write((store) => store.updateProvider(entry.record.id, { ...patch, updatedAt: at }));
       core.rename(entry, { ...entry.record, ...patch, updatedAt: at });
@@ -66,7 +72,8 @@ export class ProviderBook {
     const core = this.#core;
     return core.alone(async () => {
       const entry = core.entry(idOrSlug);
-      const { id } = entry.record;
+      const { id, slug } = entry.record;
+      core.managed.checkRemoval(id, `The provider ${slug}`);
       await core.write((store) => store.deleteProvider(id));
       core.drop(entry);
       await entry.pool.remove();
@@ -80,36 +87,8 @@ export class ProviderBook {
    * @param slugIsTaken whether it is only to be compared with the provider of that slug
    * @throws KeywheelError validation_failed, conflict
    */
-  recordOf(body: ProviderCreate, { slugIsTaken = false }: { readonly slugIsTaken?: boolean } = {}): ProviderRecord {
-    const problems: FieldRefusal[] = [];
-    const named = body.preset ? presetBySlug(body.preset) : undefined;
-    const assumed = named ?? (body.kind ? presetOfKind(body.kind) : undefined);
-    const baseUrl = this.#baseUrlOf(body.base_url ?? assumed?.baseUrl, problems);
-    const apiKey = apiKeyOf(body.api_key, problems) ?? null;
-    const settings = settingsOf({}, body.settings, problems);
-    refuseIfAny(problems);
-
-    const found = presetOfUrl(baseUrl);
-    const preset = body.preset === undefined ? found : named;
-    const kind = body.kind ?? kindOfUrl(baseUrl, named ?? found);
-    const name = body.name ?? named?.name ?? (body.slug === undefined ? found?.name : body.slug) ?? hostOf(baseUrl);
-    const slug =
-      body.slug === undefined ? this.#slugFrom([body.name ?? "", preset?.slug ?? "", hostOf(baseUrl)]) : body.slug;
-    this.#checkSlug(slug, slugIsTaken ? slug : undefined);
-    const at = this.#core.now();
-    return {
-      id: this.#core.newId("prv"),
-      slug,
-      name,
-      kind,
-      preset: preset?.slug ?? null,
-      baseUrl,
-      apiKey,
-      enabled: body.enabled ?? true,
-      settings,
-      createdAt: at,
-      updatedAt: at,
-    };
+  recordOf(body: ProviderCreate, options?: { readonly slugIsTaken?: boolean }): ProviderRecord {
+    return recordOf(this.#ground, body, options);
   }
 
   #patchOf(entry: ProviderEntry, body: ProviderPatchBody): ProviderPatch {
@@ -121,11 +100,11 @@ export class ProviderBook {
     };
     differs("id", body.id, record.id);
     differs("created_at", body.created_at, new Date(record.createdAt).toISOString());
-    const baseUrl = body.base_url === undefined ? undefined : this.#baseUrlOf(body.base_url, problems);
+    const baseUrl = body.base_url === undefined ? undefined : baseUrlOf(this.#ground, body.base_url, problems);
     const apiKey = apiKeyOf(body.api_key, problems);
     const settings = body.settings === undefined ? undefined : settingsOf(record.settings, body.settings, problems);
     refuseIfAny(problems);
-    if (body.slug !== undefined) this.#checkSlug(body.slug, record.slug);
+    if (body.slug !== undefined) checkSlug(this.#ground, body.slug, record.slug);
     if (baseUrl !== undefined) checkHostChange(entry, baseUrl, apiKey, body.confirm_host_change === true);
     return changesOf(record, {
       slug: body.slug,
@@ -137,35 +116,6 @@ export class ProviderBook {
       enabled: body.enabled,
       settings,
     });
-  }
-
-  #baseUrlOf(text: string | undefined, problems: FieldRefusal[]): string {
-    const path = "base_url";
-    if (text === undefined) {
-      const message = "`base_url` is missing: expected an http or https URL, or a `preset` that stands for one";
-      problems.push({ path, message, code: "missing" });
-      return "";
-    }
-    const { allowPrivateMetadata } = this.#core.deps;
-    const parsed = parseBaseUrl(text, { allowPrivateMetadata });
-    if (parsed.ok) return parsed.url;
-    problems.push({ path, message: parsed.problem, code: parsed.code });
-    return "";
-  }
-
-  #checkSlug(slug: string, own: string | undefined): void {
-    const problem = problemOfSlug(slug);
-    refuseIfAny(problem === undefined ? [] : [{ path: "slug", ...problem }]);
-    if (slug !== own && this.#core.bySlug(slug))
-      throw conflict("slug", "slug_taken", `There is a provider with the slug ${slug} already`);
-  }
-
-  #slugFrom(names: readonly string[]): string {
-    for (const name of names) {
-      const slug = slugFrom(name, (taken) => this.#core.bySlug(taken) !== undefined);
-      if (slug !== undefined) return slug;
-    }
-    return "provider";
   }
 }
 
@@ -183,26 +133,6 @@ function checkHostChange(
   const [from, to] = [entry.baseUrl.host, new URL(baseUrl).host];
   const message = `The stored keys of this provider would be sent to ${to} instead of ${from}`;
   throw conflict("base_url", "host_change", message, "If that is meant, send `confirm_host_change: true` with it.");
-}
-
-/** @returns undefined if it was not sent */
-function apiKeyOf(text: string | null | undefined, problems: FieldRefusal[]): KeySecret | null | undefined {
-  if (text === undefined || text === null) return text;
-  const parsed = parseKeyText(text);
-  if (parsed.ok) return parsed.secret;
-  problems.push({ path: "api_key", ...parsed.fault });
-  return undefined;
-}
-
-function settingsOf(
-  stored: ProviderRecord["settings"],
-  patch: ProviderCreate["settings"],
-  problems: FieldRefusal[],
-): ProviderRecord["settings"] {
-  if (patch === undefined) return stored;
-  const merged = mergeSettings(stored, patch);
-  problems.push(...problemsOfSettings(effectiveSettings(merged)));
-  return merged;
 }
 
 function changesOf(
@@ -224,8 +154,4 @@ function isSame(value: unknown, held: unknown): boolean {
     return one.kind === "reference" && other.kind === "reference" && showSecret(one) === showSecret(other);
   }
   return JSON.stringify(value) === JSON.stringify(held);
-}
-
-function hostOf(baseUrl: string): string {
-  return new URL(baseUrl).hostname;
 }

@@ -42,6 +42,8 @@ export interface KeyView extends ShownStatus {
   readonly consecutiveFailures: number;
   readonly boundSessions: number;
   readonly stats: Readonly<KeyStats>;
+  /** Whether a file of configuration has it in its hands. */
+  readonly isManaged: boolean;
 }
 
 export interface EntryContext {
@@ -49,6 +51,8 @@ export interface EntryContext {
   /** Of this process: values are compared by their marks, so that they lie about in one place only. */
   readonly markSalt: string;
   readonly now: () => number;
+  /** Whether a file of configuration has a provider or a key in its hands, by its id. */
+  readonly isManaged: (id: string) => boolean;
 }
 
 /** One provider in memory: its record, its keys and its pool. Changed by the catalog alone. */
@@ -95,6 +99,10 @@ export class ProviderEntry implements ProviderRuntime {
   /** The provider-level key masked, or the reference. */
   get maskedApiKey(): string | null {
     return this.#record.apiKey === null ? null : showSecret(this.#record.apiKey);
+  }
+
+  get isManaged(): boolean {
+    return this.#context.isManaged(this.#record.id);
   }
 
   get hasKeys(): boolean {
@@ -201,6 +209,7 @@ export class ProviderEntry implements ProviderRuntime {
       consecutiveFailures: snapshot?.health.failures ?? 0,
       boundSessions: snapshot?.boundSessions ?? 0,
       stats: { ...cell.stats },
+      isManaged: this.#context.isManaged(cell.record.id),
     };
   }
 

@@ -1,9 +1,9 @@
-import { hash } from "node:crypto";
 import { KeywheelError, Secret } from "@keywheel/pool";
 import type { FieldRefusal } from "../contract/field-faults.ts";
 import type { TokenRecord, TokenTerms } from "../store/store.ts";
 import { type CatalogCore, refuseIfAny } from "./core.ts";
 import { randomText } from "./ids.ts";
+import { tokenHash } from "./token-hash.ts";
 
 const shownPrefixLength = 7;
 
@@ -89,6 +89,7 @@ export class TokenBook {
     return core.alone(async () => {
       const before = this.#byId.get(tokenId);
       if (!before) throw new KeywheelError("not_found", "There is no such token");
+      core.managed.checkToken(tokenId, before.name);
       const terms = this.#termsOf({ ...before, ...(name === undefined ? {} : { name }) }, wishes);
       await core.write((store) => store.updateToken(tokenId, terms));
       // It may have been used meanwhile.
@@ -105,6 +106,7 @@ export class TokenBook {
     return core.alone(async () => {
       const record = this.#byId.get(tokenId);
       if (!record) throw new KeywheelError("not_found", "There is no such token");
+      core.managed.checkToken(tokenId, record.name);
       await core.write((store) => store.deleteToken(tokenId));
       this.#letGo(record);
       core.tell({ type: "token-deleted", tokenId, at: core.now() });
@@ -211,9 +213,4 @@ function latest(one: number | null, other: number | null): number | null {
 
 export function hasExpired({ expiresAt }: TokenRecord, now: number): boolean {
   return expiresAt !== null && now >= expiresAt;
-}
-
-/** As tokens are kept, and found by. */
-export function tokenHash(text: string): string {
-  return hash("sha256", text, "hex");
 }

@@ -2,6 +2,7 @@ import type { ExportedKey } from "../contract/transfer.ts";
 import type { KeyRecord, KeySecret, ProviderRecord } from "../store/store.ts";
 import { showSecret } from "./key-text.ts";
 import type { KeyCell, ProviderEntry } from "./provider-entry.ts";
+import { isSameSecret } from "./same-secret.ts";
 
 /** A secret of a document: known, or one that stayed behind. */
 export type TakenSecret = { readonly secret: KeySecret } | { readonly missing: string };
@@ -19,12 +20,6 @@ export function differencesOf(here: ProviderRecord, comes: ProviderRecord, own: 
 
 export function differencesOfKey(here: KeyRecord, comes: ExportedKey): string[] {
   return (["label", "weight", "enabled", "order"] as const).filter((name) => here[name] !== comes[name]);
-}
-
-function isSameSecret(one: KeySecret | null, other: KeySecret | null): boolean {
-  if (one === null || other === null) return one === other;
-  if (one.kind === "literal" && other.kind === "literal") return one.value.reveal() === other.value.reveal();
-  return one.kind === other.kind && showSecret(one) === showSecret(other);
 }
 
 export function cellOf(entry: ProviderEntry | undefined, secret: KeySecret): KeyCell | undefined {

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { TokenFlags } from "./commands/token.ts";
+import { addConfigCommands } from "./program-config.ts";
 import { addConnect } from "./program-connect.ts";
 import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
@@ -33,6 +34,7 @@ export function buildProgram(actions: Actions): Command {
   addStatus(program, actions);
   addDoctor(program, actions);
   addDataCommands(program, actions);
+  addConfigCommands(program, actions);
   addDemo(program, actions);
   program
     .command("version")

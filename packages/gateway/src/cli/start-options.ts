@@ -77,6 +77,13 @@ export const startSettings = {
     parse: path,
     fallback: undefined,
   },
+  config: {
+    name: "config",
+    argument: "<file>",
+    description: "providers, keys and tokens from a keywheel.yaml; taken up again when it changes",
+    parse: path,
+    fallback: undefined,
+  },
   open: {
     name: "open",
     description: "open the settings page in a browser, signed in",
@@ -196,6 +203,8 @@ export function readStartOptions(flags: Flags, environment: Environment): StartO
   const values = readSettings(startSettings, flags, environment);
   if (values.envFile !== undefined && !existsSync(values.envFile))
     throw wrongWords(`Expected \`--env-file\` to be a file that exists, got ${JSON.stringify(values.envFile)}.`);
+  if (values.config !== undefined && !existsSync(values.config))
+    throw wrongWords(`Expected \`--config\` to be a file that exists, got ${JSON.stringify(values.config)}.`);
   const memoryMb = values.maxMemoryMb ?? Math.floor(availableBytes() / mebibyte);
   const count = values.workers === "auto" ? autoWorkers(memoryMb) : values.workers;
   if (count > 1) refuseTooManyWorkers({ ...values, count, memoryMb });

@@ -48,6 +48,7 @@ export const fieldFaults = [
   "no_such_provider",
   "no_selection",
   "too_many_sums", // max
+  "managed_by_file",
   // A base URL
   "white_space",
   "backslash",

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { faultParamsSchema, fieldFaultSchema } from "./fault-schemas.ts";
 import { expects, integerFrom, lineOfText } from "./field-errors.ts";
-import { fixedField, readOnlyField, timeSchema } from "./wire.ts";
+import { fixedField, managedBySchema, readOnlyField, timeSchema } from "./wire.ts";
 
 export const keyStatuses = ["available", "cooling_down", "disabled", "unresolved"] as const;
 export type KeyStatus = (typeof keyStatuses)[number];
@@ -60,6 +60,7 @@ export const keySchema = z
     consecutive_failures: z.int(),
     bound_sessions: z.int(),
     stats: keyStatsSchema,
+    managed_by: managedBySchema,
     created_at: timeSchema,
     updated_at: timeSchema,
   })
@@ -111,6 +112,7 @@ export const keyPatchSchema = z
       consecutive_failures: readOnlyField(),
       bound_sessions: readOnlyField(),
       stats: readOnlyField(),
+      managed_by: readOnlyField(),
       updated_at: readOnlyField(),
     },
     expects("an object"),

@@ -16,6 +16,7 @@ export const noticeCodes = [
   "shared_state_unavailable",
   "master_key_wrong",
   "overloaded",
+  "config_file_broken",
 ] as const;
 
 /** Why requests are refused for more than the machine can carry. */
@@ -31,7 +32,8 @@ export const noticeSchema = z
         "disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they " +
         "share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
         "about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, " +
-        "`shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own.",
+        "`shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. " +
+        "`config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on.",
     }),
     provider_id: z.string().nullable().openapi({ description: "null for what is about the gateway as a whole." }),
     message: z.string().openapi({ description: "What happened." }),
@@ -40,6 +42,7 @@ export const noticeSchema = z
       .object({
         host: z.string().optional().openapi({ description: "Of the base URL." }),
         said: z.string().optional().openapi({ description: "What the other side said." }),
+        file: z.string().optional().openapi({ description: "Of `config_file_broken`: where it is." }),
         variable: z.string().optional().openapi({ description: "The first variable that is missing." }),
         keys: z.int().optional().openapi({ description: "How many keys it is about." }),
         resting: z.int().optional(),

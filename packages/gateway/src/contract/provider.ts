@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { expects, lineOfText } from "./field-errors.ts";
 import { settingsPatchSchema, settingsSchema } from "./settings.ts";
-import { fixedField, readOnlyField, timeSchema } from "./wire.ts";
+import { fixedField, managedBySchema, readOnlyField, timeSchema } from "./wire.ts";
 
 export const providerKinds = ["openai", "anthropic", "gemini", "azure-openai", "openai-compatible"] as const;
 
@@ -55,6 +55,7 @@ export const providerSchema = z
     }),
     enabled: z.boolean(),
     settings: settingsSchema,
+    managed_by: managedBySchema,
     created_at: timeSchema,
     updated_at: timeSchema,
   })
@@ -108,6 +109,7 @@ export const providerPatchSchema = z
       id: fixedField(),
       created_at: fixedField(),
       updated_at: readOnlyField(),
+      managed_by: readOnlyField(),
     },
     expects("an object"),
   )

@@ -38,6 +38,14 @@ export const statusSchema = z
         trouble: z.string().nullable(),
       })
       .openapi({ description: "Where turns, cooldowns and sessions are kept." }),
+    config: z
+      .object({
+        file: z.string(),
+        ok: z.boolean().openapi({ description: "False while the file cannot be taken and what was before goes on." }),
+        problem: z.string().nullable(),
+      })
+      .nullable()
+      .openapi({ description: "The file of configuration; null where there is none." }),
     load: z
       .object({
         requests_running: z.int().openapi({ description: "Requests of clients under way, streams included." }),

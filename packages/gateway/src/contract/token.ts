@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { expects, integerFrom, lineOfText } from "./field-errors.ts";
-import { readOnlyField, timeSchema } from "./wire.ts";
+import { managedBySchema, readOnlyField, timeSchema } from "./wire.ts";
 
 const describeExpiry = { description: "From when on it is refused; null for never." };
 const describeRate = { description: "Requests in any 60 seconds; null for no limit." };
@@ -18,6 +18,7 @@ export const tokenSchema = z
     expires_at: timeSchema.nullable().openapi(describeExpiry),
     max_requests_per_minute: z.int().nullable().openapi(describeRate),
     max_concurrent: z.int().nullable().openapi(describeConcurrent),
+    managed_by: managedBySchema,
     created_at: timeSchema,
     last_used_at: timeSchema.nullable(),
   })
@@ -58,6 +59,7 @@ export const tokenPatchSchema = z
       prefix: readOnlyField(),
       created_at: readOnlyField(),
       last_used_at: readOnlyField(),
+      managed_by: readOnlyField(),
     },
     expects("an object"),
   )

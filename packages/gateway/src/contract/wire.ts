@@ -11,6 +11,10 @@ export function toTimeOrNull(epochMs: number | null | undefined): string | null 
 
 export const timeSchema = z.string().openapi({ format: "date-time", example: "2026-01-31T09:30:00.000Z" });
 
+export const managedBySchema = z.enum(["file"]).nullable().openapi({
+  description: "`file`: the file of configuration has made it, and it is changed there; null: changed here.",
+});
+
 /** A list as every list call answers it. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item) });

@@ -7,6 +7,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { Activity } from "../activity/activity.ts";
 import type { Notice } from "../activity/notice-book.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { ConfigState } from "../contract/config-file.ts";
 import { fieldErrorsOf } from "../contract/field-errors.ts";
 import type { KeyTestResult } from "../contract/key.ts";
 import type { LoadState } from "../telemetry/load-watch.ts";
@@ -16,6 +17,7 @@ import type { EventHub } from "./event-hub.ts";
 import { addDocument } from "./openapi.ts";
 import type { Pages } from "./pages.ts";
 import { answerProblem } from "./problems.ts";
+import { addConfigRoutes } from "./routes/config.ts";
 import { addEnvironmentRoutes } from "./routes/environment.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addHealthRoutes } from "./routes/health.ts";
@@ -47,6 +49,13 @@ export interface GatewayInfo {
   readonly load: () => LoadState & { readonly running: number; readonly mostRunning: number };
 }
 
+/** The file of configuration that is followed. */
+export interface ConfigPlane {
+  state(): ConfigState;
+  /** Reads it again. */
+  reload(): Promise<ConfigState>;
+}
+
 export interface ControlPlaneDeps {
   readonly catalog: Catalog;
   readonly store: Pick<Store, "listSessions" | "trouble">;
@@ -76,6 +85,8 @@ export interface ControlPlaneDeps {
   readonly notReady?: () => string | undefined;
   /** Told of what is answered with 500. */
   readonly onError?: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
+  /** The file of configuration; left out where none is followed. */
+  readonly config?: ConfigPlane | undefined;
   /** The settings pages; a page of a few words stands in for them where they were not built. */
   readonly pages?: Pages | undefined;
   /** Between two signs of life on the event stream; default 15 s. */
@@ -141,6 +152,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addUsageRoutes(app, deps);
   addNoticeRoutes(app, deps);
   addTransferRoutes(app, deps);
+  addConfigRoutes(app, deps);
   addEventRoutes(app, deps);
   addDocument(app, { version: deps.info.version, browsers: deps.auth.browsers });
   addPageRoutes(app, deps);

@@ -77,6 +77,7 @@ describe("adding a key", () => {
       consecutive_failures: 0,
       bound_sessions: 0,
       stats: { requests: 0, successes: 0, failures: 0, last_used_at: null },
+      managed_by: null,
       created_at: "2026-01-01T00:00:00.000Z",
       updated_at: "2026-01-01T00:00:00.000Z",
     });

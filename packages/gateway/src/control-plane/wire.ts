@@ -10,7 +10,12 @@ import type { SessionRecord } from "../store/store.ts";
 
 type Provider = ReturnType<Catalog["providers"]["get"]>;
 
-export function providerToWire({ record, settings, maskedApiKey }: Provider): z.infer<typeof providerSchema> {
+export function providerToWire({
+  record,
+  settings,
+  maskedApiKey,
+  isManaged,
+}: Provider): z.infer<typeof providerSchema> {
   return {
     id: record.id,
     slug: record.slug,
@@ -21,6 +26,7 @@ export function providerToWire({ record, settings, maskedApiKey }: Provider): z.
     api_key: maskedApiKey,
     enabled: record.enabled,
     settings: settingsToWire(settings),
+    managed_by: managedBy(isManaged),
     created_at: toTime(record.createdAt),
     updated_at: toTime(record.updatedAt),
   };
@@ -53,12 +59,13 @@ export function keyToWire(view: KeyView): KeyOnTheWire {
       failures: stats.failures,
       last_used_at: toTimeOrNull(stats.lastUsedAt),
     },
+    managed_by: managedBy(view.isManaged),
     created_at: toTime(record.createdAt),
     updated_at: toTime(record.updatedAt),
   };
 }
 
-export function tokenToWire(record: TokenRecord): z.infer<typeof tokenSchema> {
+export function tokenToWire(record: TokenRecord, isManaged: boolean): z.infer<typeof tokenSchema> {
   return {
     id: record.id,
     name: record.name,
@@ -67,9 +74,14 @@ export function tokenToWire(record: TokenRecord): z.infer<typeof tokenSchema> {
     expires_at: toTimeOrNull(record.expiresAt),
     max_requests_per_minute: record.maxRequestsPerMinute,
     max_concurrent: record.maxConcurrent,
+    managed_by: managedBy(isManaged),
     created_at: toTime(record.createdAt),
     last_used_at: toTimeOrNull(record.lastUsedAt),
   };
+}
+
+function managedBy(isManaged: boolean): "file" | null {
+  return isManaged ? "file" : null;
 }
 
 export function sessionToWire(

@@ -217,6 +217,28 @@ export class KyselyStore implements port.OpenedStore {
     await this.#forget((trx) => keys.deleteKeys(trx, ids));
   }
 
+  async changeConfiguration(change: port.ConfigurationChange): Promise<void> {
+    const { insertedProviders, updatedProviders, insertedKeys, updatedKeys } = change;
+    await this.#refuseUnsealable([
+      ...[...insertedProviders, ...updatedProviders.map(({ patch }) => patch)].map(({ apiKey }) => apiKey),
+      ...[...insertedKeys, ...updatedKeys.map(({ patch }) => patch)].map(({ secret }) => secret),
+    ]);
+    for (const providerId of change.deletedProviders) await this.#deleteSessions({ providerId });
+    await this.deleteSessionsOfKeys(change.deletedKeys);
+    await this.#forget(async (trx) => {
+      await keys.deleteKeys(trx, change.deletedKeys);
+      for (const id of change.deletedProviders) await providers.deleteProvider(trx, id);
+      for (const provider of insertedProviders) await providers.insertProvider(trx, this.#secrets, provider);
+      for (const update of updatedProviders) await providers.updateProvider(trx, this.#secrets, update);
+      await keys.updateKeys(trx, this.#secrets, updatedKeys);
+      await keys.insertKeys(trx, this.#secrets, insertedKeys);
+      for (const id of change.deletedTokens) await tokens.deleteToken(trx, id);
+      for (const token of change.insertedTokens) await tokens.insertToken(trx, token);
+      for (const { id, terms } of change.updatedTokens) await tokens.updateToken(trx, id, terms);
+      for (const [name, value] of Object.entries(change.meta)) await setMeta(trx, name, value);
+    });
+  }
+
   findHeld(providerId: string, values: readonly port.KeySecret[]): Promise<readonly (string | undefined)[]> {
     return this.#read(this.#writer, (db) => keys.findHeld(db, this.#secrets, { providerId, values }));
   }

@@ -108,6 +108,20 @@ export type KeyPatch = Partial<
     | { readonly secret?: never; readonly secretVersion?: never }
   );
 
+/** Changes of many things at once, as a file of configuration asks for them. */
+export interface ConfigurationChange {
+  readonly deletedProviders: readonly string[];
+  readonly insertedProviders: readonly ProviderRecord[];
+  readonly updatedProviders: readonly { readonly id: string; readonly patch: ProviderPatch }[];
+  readonly deletedKeys: readonly string[];
+  readonly insertedKeys: readonly KeyRecord[];
+  readonly updatedKeys: readonly { readonly id: string; readonly patch: KeyPatch }[];
+  readonly deletedTokens: readonly string[];
+  readonly insertedTokens: readonly TokenRecord[];
+  readonly updatedTokens: readonly { readonly id: string; readonly terms: TokenTerms }[];
+  readonly meta: Readonly<Record<string, string>>;
+}
+
 /** What became of a key while it served, to be kept. */
 export type KeyOutcome =
   | { readonly kind: "health"; readonly record: HealthRecord }
@@ -307,6 +321,14 @@ export interface Store {
   saveOutcomes(outcomes: readonly KeyOutcome[]): Promise<readonly boolean[]>;
   /** Removes stored healths of these keys (all models). */
   clearHealth(keyIds: readonly string[]): Promise<void>;
+
+  /**
+   * Many changes in one transaction, all or none; sessions of what goes away before it, in parts. What goes away makes
+   * room for what comes.
+   *
+   * @throws KeywheelError conflict, not_found
+   */
+  changeConfiguration(change: ConfigurationChange): Promise<void>;
 
   insertToken(token: TokenRecord): Promise<void>;
   /** An unknown one is no error. */

@@ -50,6 +50,7 @@ const words = {
   no_such_key: "faults.noSuchKey",
   no_such_provider: "faults.noSuchProvider",
   no_selection: "faults.noSelection",
+  managed_by_file: "faults.managedByFile",
   too_many_sums: "faults.tooManySums",
   white_space: "providers.baseUrlWhiteSpace",
   backslash: "providers.baseUrlBackslash",

@@ -87,6 +87,7 @@ export type FieldFault =
   | "no_such_provider"
   | "no_selection"
   | "too_many_sums"
+  | "managed_by_file"
   | "white_space"
   | "backslash"
   | "placeholder"
@@ -146,6 +147,13 @@ export type Status = {
     ok: boolean;
     trouble: string | null;
   };
+  /** The file of configuration; null where there is none. */
+  config: {
+    file: string;
+    /** False while the file cannot be taken and what was before goes on. */
+    ok: boolean;
+    problem: string | null;
+  } | null;
   /** What the machine has to carry. */
   load: {
     /** Requests of clients under way, streams included. */
@@ -259,6 +267,8 @@ export type Provider = {
   api_key: string | null;
   enabled: boolean;
   settings: Settings;
+  /** `file`: the file of configuration has made it, and it is changed there; null: changed here. */
+  managed_by: "file" | null;
   created_at: string;
   updated_at: string;
 };
@@ -448,6 +458,8 @@ export type Key = {
   consecutive_failures: number;
   bound_sessions: number;
   stats: KeyStats;
+  /** `file`: the file of configuration has made it, and it is changed there; null: changed here. */
+  managed_by: "file" | null;
   created_at: string;
   updated_at: string;
 };
@@ -593,6 +605,8 @@ export type Token = {
   max_requests_per_minute: number | null;
   /** Requests at a time, streams until their end; null for no limit. */
   max_concurrent: number | null;
+  /** `file`: the file of configuration has made it, and it is changed there; null: changed here. */
+  managed_by: "file" | null;
   created_at: string;
   last_used_at: string | null;
 };
@@ -773,7 +787,7 @@ export type UsageRow = TokenCounts & {
 
 export type Notice = {
   id: string;
-  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. `config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
@@ -788,7 +802,8 @@ export type Notice = {
     | "store_damaged"
     | "shared_state_unavailable"
     | "master_key_wrong"
-    | "overloaded";
+    | "overloaded"
+    | "config_file_broken";
   /** null for what is about the gateway as a whole. */
   provider_id: string | null;
   /** What happened. */
@@ -801,6 +816,8 @@ export type Notice = {
     host?: string;
     /** What the other side said. */
     said?: string;
+    /** Of `config_file_broken`: where it is. */
+    file?: string;
     /** The first variable that is missing. */
     variable?: string;
     /** How many keys it is about. */
@@ -947,6 +964,54 @@ export type Import = {
   dry_run?: boolean;
   /** `stop` (default): nothing is imported. `keep`: what is here stays, the rest is imported. */
   on_conflict?: "stop" | "keep";
+};
+
+export type ConfigState = {
+  /** null: the gateway was started without one. */
+  file: string | null;
+  /** `broken`: what is in the file cannot be taken, and what was taken before goes on. */
+  state: "none" | "applied" | "broken";
+  /** When the file was last taken up. */
+  applied_at: string | null;
+  /** Why it cannot be taken, in a sentence. */
+  problem: string | null;
+  mistakes: ConfigMistake[];
+  /** What works, and could be better or is yet to come. */
+  warnings: ConfigMistake[];
+};
+
+export type ConfigMistake = {
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+  /** The field, as in `providers.openai.keys.0.weight`. */
+  path: string;
+  message: string;
+};
+
+export type ConfigExport = {
+  /** In the shape of `keywheel.yaml`, as its JSON Schema has it. */
+  document: {
+    version: 1;
+    providers: {
+      [name: string]: {
+        [name: string]: unknown;
+      };
+    };
+    tokens?: {
+      [name: string]: {
+        [name: string]: unknown;
+      };
+    };
+  };
+  /** Variables to be set: their values are in the database alone until then. */
+  variables: {
+    name: string;
+    provider: string;
+    label: string;
+    masked: string;
+  }[];
 };
 
 /** Fields beyond these depend on `type`. */
@@ -1266,6 +1331,27 @@ export interface Operations {
     query: undefined;
     body: Import;
     answer: ImportReport;
+  };
+  /** How the file of configuration stands */
+  "GET /api/config": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: ConfigState;
+  };
+  /** Read the file of configuration again now */
+  "POST /api/config/reload": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: ConfigState;
+  };
+  /** All there is, as a file of configuration */
+  "GET /api/config/export": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: ConfigExport;
   };
   /** What happened lately, newest first */
   "GET /api/recent-events": {

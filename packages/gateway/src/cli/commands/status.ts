@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { finish } from "../client/explain.ts";
 import { failed } from "../exit.ts";
 import { formatTable } from "../table.ts";
 import { type Context, printJson } from "./context.ts";
@@ -43,6 +44,7 @@ function describe({ client, terminal }: Context, status: Status): string {
     status.shared_state.trouble === null
       ? ""
       : `Redis is away, the gateway goes on alone: ${status.shared_state.trouble}`,
+    ...configWarnings(status.config),
     status.master_key_ok ? "" : "Stored keys were encrypted with another master key and cannot be read.",
   ].filter((line) => line !== "");
 
@@ -71,6 +73,14 @@ function stateOf({ enabled, can_serve: canServe, next_available_at: next }: Prov
   if (!enabled) return "disabled";
   if (canServe) return "serving";
   return next === null ? "no usable key" : `resting, ${duration(Date.parse(next) - Date.now())} left`;
+}
+
+function configWarnings(config: Status["config"]): readonly string[] {
+  if (config === null || config.problem === null) return [];
+  return [
+    `The configuration file ${config.file} cannot be taken; what was taken up before goes on. ${finish(config.problem)}`,
+    "All of its mistakes: keywheel config status",
+  ];
 }
 
 function storeWarnings({ trouble, hint, damaged }: Status["store"]): readonly string[] {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, writeFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { ExportDocument, ImportReport } from "../../contract/transfer.ts";
 import { Refusal } from "../client/api-client.ts";
@@ -7,6 +7,7 @@ import { failed } from "../exit.ts";
 import { readInput } from "../prompt.ts";
 import { type Context, printJson, say } from "./context.ts";
 import { askNewPassphrase, askPassphrase, givenPassphrase, type PassphraseFlags } from "./passphrase.ts";
+import { taken, writePrivately } from "./private-file.ts";
 import { counted } from "./words.ts";
 
 export interface ExportFlags extends PassphraseFlags {
@@ -160,24 +161,4 @@ function inWords(outcome: string): (error: unknown) => never {
     const rest = error.errors.length - sentences.length;
     throw failed([...sentences, ...(rest > 0 ? [`And ${rest} more.`] : []), outcome].join("\n"), error);
   };
-}
-
-function writePrivately(file: string, text: string, replaces: boolean): void {
-  const draft = `${file}.${process.pid}.new`;
-  try {
-    if (!replaces) return writeFileSync(file, text, { mode: 0o600, flag: "wx" });
-    writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
-    chmodSync(draft, 0o600);
-    renameSync(draft, file);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EEXIST") throw taken(file);
-    throw failed(`The file ${file} cannot be written: ${String(code ?? error)}.`, error);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
-
-function taken(file: string): Error {
-  return failed(`The file ${file} is there already. Name another one, or say --force to replace it.`);
 }

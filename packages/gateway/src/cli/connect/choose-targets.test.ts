@@ -13,6 +13,7 @@ function aProvider(slug: string, kind: Provider["kind"], parts: Partial<Provider
     base_url: `https://${slug}.example/v1`,
     api_key: null,
     enabled: true,
+    managed_by: null,
     settings: {} as Provider["settings"],
     created_at: "2026-11-30T12:00:00Z",
     updated_at: "2026-11-30T12:00:00Z",

@@ -18,6 +18,8 @@ export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "lane"
   readonly events: Pick<EventHub, "publish">;
   readonly load: Pick<LoadRoom, "state">;
   readonly sharing: Pick<StateRoom, "trouble">;
+  /** Why the file of configuration is not what is served; undefined while it is, or there is none. */
+  readonly configTrouble?: () => { readonly file: string; readonly problem: string } | undefined;
 }
 
 /** Whoever wants to know what went through: the explanation of requests, usage, notices, and those who follow the events. */
@@ -41,6 +43,7 @@ export function openActivity({
   events,
   load,
   sharing,
+  configTrouble,
   ...parts
 }: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
@@ -64,6 +67,7 @@ export function openActivity({
     sharedStateTrouble: sharing.trouble,
     masterKeyMatches: () => store.masterKeyMatches,
     overload: () => load.state().reason,
+    configTrouble: configTrouble ?? (() => undefined),
   });
 
   return {

@@ -41,6 +41,7 @@ export async function openControlPlane(parts: ControlPlaneParts): Promise<Contro
     auth: core.auth,
     activity: core.activity.kept,
     notices: core.activity.notices,
+    config: core.configFile,
     events: core.events,
     clock: core.clock,
     info,

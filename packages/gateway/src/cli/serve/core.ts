@@ -16,6 +16,7 @@ import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { type Environment, type Setting, variableOf } from "../settings.ts";
 import { startSettings } from "../start-options.ts";
+import type { ConfigFileWatch } from "../config-file/config-file.ts";
 import type { ActivityRoom } from "./activity-room.ts";
 import { systemClock } from "../clock.ts";
 import { followChanges } from "./follow-changes.ts";
@@ -33,6 +34,8 @@ export interface CoreOptions {
   readonly adminToken: string | undefined;
   readonly redisUrl?: RedisAddress | undefined;
   readonly envFile: string | undefined;
+  /** The file of configuration that is followed, `file` undefined for none; left out, what one has made stays its own. */
+  readonly config?: { readonly file: string | undefined };
   readonly environment: Environment;
   readonly requireToken: boolean;
   readonly allowPrivateMetadata: boolean;
@@ -69,6 +72,8 @@ export interface Core {
   readonly auth: AdminAuth;
   readonly sessions: SessionWriter;
   readonly activity: ActivityRoom;
+  /** Undefined where no file of configuration is followed. */
+  readonly configFile: ConfigFileWatch | undefined;
   readonly load: LoadRoom;
   /** Takes every secret out of a text. */
   readonly redact: (text: string) => string;
@@ -188,6 +193,7 @@ async function joinCore(
     onTrouble: (error) => tellUnread(log, "activity", error),
   });
   catalog.restoreStats(totals);
+  const configFile = await openConfigFile(catalog, environment, options);
   // First, so that whoever is told after it finds the catalog in step.
   listeners.push((event) => catalog.observe(event));
   const load = parts.openLoad(options);
@@ -195,6 +201,7 @@ async function joinCore(
     lastSeq,
     lane,
     load,
+    configTrouble: () => configFile?.trouble,
     catalog,
     store,
     events,
@@ -240,6 +247,7 @@ async function joinCore(
     auth,
     sessions,
     activity,
+    configFile,
     load,
     redact: redactor.redact,
     madeToken,
@@ -252,6 +260,7 @@ async function joinCore(
       try {
         environment.close();
         load.close();
+        await configFile?.close();
         await following?.close();
         await sessions.flush();
         sharing.close();
@@ -290,6 +299,27 @@ function openEnvironment(
     warn: (message) => log.warn({}, message),
     ...(envFile === undefined ? {} : { envFile }),
   });
+}
+
+async function openConfigFile(
+  catalog: Catalog,
+  environment: EnvironmentReader,
+  { config, log }: CoreOptions,
+): Promise<ConfigFileWatch | undefined> {
+  if (config === undefined) return undefined;
+  const { file } = config;
+  catalog.declared.file = file;
+  if (file === undefined) {
+    const words =
+      "Started without --config: what a configuration file had made is changed in the pages and by calls again";
+    if (await catalog.declared.release()) log.info({}, words);
+    return undefined;
+  }
+  const { ConfigFileWatch } = await import("../config-file/config-file.ts");
+  const watch = new ConfigFileWatch({ file, declared: catalog.declared, log, now: () => systemClock.now() });
+  await watch.open();
+  environment.onChange(() => void watch.referencesChanged());
+  return watch;
 }
 
 function tellDamage(log: Log, damage: StoreTrouble | undefined): void {

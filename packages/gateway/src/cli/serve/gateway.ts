@@ -43,6 +43,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const core = await openCore({
     ...options,
     environment,
+    config: { file: options.config },
     requireToken: options.requireToken ?? false,
     databasePatienceMs,
     log: log.log,

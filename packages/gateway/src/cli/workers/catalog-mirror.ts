@@ -1,6 +1,7 @@
 import { type Pool, Secret } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../../catalog/catalog.ts";
-import { hasExpired, tokenHash } from "../../catalog/token-book.ts";
+import { hasExpired } from "../../catalog/token-book.ts";
+import { tokenHash } from "../../catalog/token-hash.ts";
 import type { CatalogUpdate, ProviderSnapshot } from "./subjects.ts";
 
 export interface MirrorDeps {

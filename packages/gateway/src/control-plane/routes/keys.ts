@@ -67,7 +67,7 @@ const ofProvider = {
     summary: "Put the keys of a provider in an order",
     security,
     request: { params: providerParams, body: bodyOf(keyOrderSchema) },
-    responses: { 200: inOrder, ...problems(...withBody, 404) },
+    responses: { 200: inOrder, ...problems(...withBody, 404, 409) },
   }),
   bulk: createRoute({
     method: "post",
@@ -81,7 +81,7 @@ const ofProvider = {
     request: { params: providerParams, body: bodyOf(keyBulkSchema) },
     responses: {
       200: { description: "Done", content: { "application/json": { schema: keyBulkResultSchema } } },
-      ...problems(...withBody, 404),
+      ...problems(...withBody, 404, 409),
     },
   }),
   preview: createRoute({
@@ -125,7 +125,7 @@ const ofKey = {
     summary: "Delete a key",
     security,
     request: { params: keyParams },
-    responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404, 503) },
+    responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404, 409, 503) },
   }),
   test: createRoute({
     method: "post",

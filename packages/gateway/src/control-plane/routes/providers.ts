@@ -93,7 +93,7 @@ const routes = {
     summary: "Delete a provider with its keys and sessions",
     security,
     request: { params: providerParams },
-    responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404, 503) },
+    responses: { 204: { description: "It is gone" }, ...problems(...guarded, 404, 409, 503) },
   }),
 };
 

@@ -1,5 +1,6 @@
 import { createRoute, type z } from "@hono/zod-openapi";
 import type { KeyView } from "../../catalog/catalog.ts";
+import type { ConfigState } from "../../contract/config-file.ts";
 import type { keyCountsSchema } from "../../contract/status.ts";
 import { statusSchema } from "../../contract/status.ts";
 import { toTime, toTimeOrNull } from "../../contract/wire.ts";
@@ -40,6 +41,7 @@ export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
         damaged: store.trouble?.isDamage ?? false,
       },
       shared_state: sharedStateOf(info.sharing),
+      config: configOf(deps.config?.state()),
       load: loadOf(info.load()),
       counts: { providers: providers.length, keys, tokens: catalog.tokens.count },
       providers,
@@ -51,6 +53,11 @@ export function addStatusRoutes(app: ControlApp, deps: ControlPlaneDeps): void {
 function sharedStateOf({ kind, trouble }: ControlPlaneDeps["info"]["sharing"]) {
   const why = trouble();
   return { kind, ok: why === undefined, trouble: why ?? null };
+}
+
+function configOf(state: ConfigState | undefined) {
+  if (state === undefined || state.file === null) return null;
+  return { file: state.file, ok: state.state === "applied", problem: state.problem };
 }
 
 function loadOf(load: ReturnType<ControlPlaneDeps["info"]["load"]>) {

@@ -10,6 +10,7 @@ import {
 import { listOf } from "../../contract/wire.ts";
 import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
+import type { TokenRecord } from "../../catalog/catalog.ts";
 import { tokenToWire } from "../wire.ts";
 
 const params = z.object({ id: z.string().openapi({ example: "tok_k3m5q2x7a4b6c2d5e7f3" }) });
@@ -49,7 +50,7 @@ const routes = {
     request: { params, body: { required: true, content: { "application/json": { schema: tokenPatchSchema } } } },
     responses: {
       200: { description: "The token", content: { "application/json": { schema: tokenSchema } } },
-      ...problems(...withBody, 404),
+      ...problems(...withBody, 404, 409),
     },
   }),
   remove: createRoute({
@@ -59,22 +60,23 @@ const routes = {
     summary: "Revoke a token",
     security,
     request: { params },
-    responses: { 204: { description: "It is revoked" }, ...problems(...guarded, 404, 503) },
+    responses: { 204: { description: "It is revoked" }, ...problems(...guarded, 404, 409, 503) },
   }),
 };
 
-export function addTokenRoutes(app: ControlApp, { catalog: { tokens } }: ControlPlaneDeps): void {
-  app.openapi(routes.list, (c) => c.json({ data: tokens.list().map(tokenToWire) }, 200));
+export function addTokenRoutes(app: ControlApp, { catalog: { tokens, declared } }: ControlPlaneDeps): void {
+  const toWire = (record: TokenRecord) => tokenToWire(record, declared.isManaged(record.id));
+  app.openapi(routes.list, (c) => c.json({ data: tokens.list().map(toWire) }, 200));
   app.openapi(routes.create, async (c) => {
     const { name, ...terms } = c.req.valid("json");
     const { record, token } = await tokens.add(name, tokenWishesOf(terms));
-    return c.json({ ...tokenToWire(record), token: token.reveal() }, 201);
+    return c.json({ ...toWire(record), token: token.reveal() }, 201);
   });
   app.openapi(routes.change, async (c) => {
     const { name, ...terms } = c.req.valid("json");
     const named = name === undefined ? {} : { name };
     const record = await tokens.change(c.req.valid("param").id, { ...tokenWishesOf(terms), ...named });
-    return c.json(tokenToWire(record), 200);
+    return c.json(toWire(record), 200);
   });
   app.openapi(routes.remove, async (c) => {
     await tokens.remove(c.req.valid("param").id);

@@ -9,6 +9,8 @@ export const common = {
   discardHeading: "Close this?",
   discardNot: "Go back",
   discardShownOnce: "This is shown only once. Once it is closed, it cannot be seen again.",
+  managed: "In the configuration file",
+  managedHint: "It is changed in the configuration file of the gateway, not here.",
   discardTyped: "What you entered is not saved and will be lost.",
   leave: "Leave",
   leaveHeading: "Leave without saving?",

@@ -1,5 +1,6 @@
 /** What is wrong with a field, where no page has words of its own for it. */
 export const faults = {
+  managedByFile: "It is set in the configuration file of the gateway. Change it there.",
   capBelowBase: "It must be at least as long as the first rest.",
   controlCharacter: "There is a line break or a control character inside.",
   empty: "Enter something here.",

@@ -11,6 +11,8 @@ export const common: SectionOf<"common"> = {
   discardHeading: "닫을까요?",
   discardNot: "돌아가기",
   discardShownOnce: "한 번만 표시되는 값입니다. 닫으면 다시 볼 수 없습니다.",
+  managed: "설정 파일에서 관리",
+  managedHint: "여기가 아니라 게이트웨이의 설정 파일에서 변경합니다.",
   discardTyped: "입력한 내용이 저장되지 않고 사라집니다.",
   leave: "나가기",
   leaveHeading: "저장하지 않고 나가시겠습니까?",

@@ -1,6 +1,7 @@
 import type { SectionOf } from "../catalogue.ts";
 
 export const faults: SectionOf<"faults"> = {
+  managedByFile: "게이트웨이의 설정 파일에서 정한 값입니다. 그 파일에서 변경하세요.",
   capBelowBase: "첫 번째 실패 후의 시간보다 짧을 수 없습니다.",
   controlCharacter: "중간에 줄바꿈이나 제어 문자가 있습니다.",
   empty: "값을 입력하세요.",

@@ -63,6 +63,11 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
       return { title: t("overview.noticeMasterKey"), hint: t("overview.noticeMasterKeyHint") };
     case "overloaded":
       return overloadText(facts.reason, t);
+    case "config_file_broken":
+      return {
+        title: t("overview.noticeConfig", { said: facts.said ?? "" }),
+        hint: t("overview.noticeConfigHint", { file: facts.file ?? "keywheel.yaml" }),
+      };
   }
 }
 
@@ -85,6 +90,7 @@ export function remedyOf(code: Notice["code"]): "pool" | "settings" | undefined 
     case "shared_state_unavailable":
     case "master_key_wrong":
     case "overloaded":
+    case "config_file_broken":
       return undefined;
   }
 }

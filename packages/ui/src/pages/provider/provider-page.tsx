@@ -10,6 +10,7 @@ import { isApiError } from "../../api/problem.ts";
 import { providerQuery } from "../../api/queries.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
+import { ManagedBadge } from "../../parts/managed-badge.tsx";
 import { Page } from "../../parts/page.tsx";
 import classes from "./provider-page.module.css";
 import { kindLabel } from "../providers/provider-forms.ts";
@@ -39,9 +40,12 @@ export function ProviderPage(): ReactNode {
       above={<BackLink />}
       beside={
         provider && (
-          <Badge variant="default" tt="none">
-            {kindLabel(provider.kind)}
-          </Badge>
+          <Group gap="xs">
+            <Badge variant="default" tt="none">
+              {kindLabel(provider.kind)}
+            </Badge>
+            <ManagedBadge by={provider.managed_by} />
+          </Group>
         )
       }
       description={provider && <Where provider={provider} />}

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { Provider, Token } from "../../api/openapi.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
+import { ManagedBadge } from "../../parts/managed-badge.tsx";
 import { useNowAndThen } from "../../parts/use-now-and-then.ts";
 import { reachOf } from "./token-facts.ts";
 import classes from "./token-row.module.css";
@@ -33,6 +34,7 @@ export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps):
               <Text size="xs" c="dimmed" ff="monospace">
                 {prefix}…
               </Text>
+              <ManagedBadge by={token.managed_by} />
             </Group>
             {providers && <Reach token={token} providers={providers} />}
             <Terms token={token} />
@@ -52,10 +54,22 @@ export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps):
           </Stack>
         </Box>
         <Group gap="xs" justify="flex-end" className={classes.action}>
-          <Button variant="default" size="xs" onClick={onEdit} aria-label={t("tokens.editNamed", { name })}>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={token.managed_by !== null}
+            onClick={onEdit}
+            aria-label={t("tokens.editNamed", { name })}
+          >
             {t("tokens.edit")}
           </Button>
-          <Button variant="default" size="xs" onClick={onRevoke} aria-label={t("tokens.revokeNamed", { name })}>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={token.managed_by !== null}
+            onClick={onRevoke}
+            aria-label={t("tokens.revokeNamed", { name })}
+          >
             {t("tokens.revoke")}
           </Button>
         </Group>

@@ -13,6 +13,7 @@ function aToken(parts: Partial<Token> = {}): Token {
     expires_at: null,
     max_requests_per_minute: null,
     max_concurrent: null,
+    managed_by: null,
     created_at: "2026-11-01T00:00:00.000Z",
     last_used_at: null,
     ...parts,

@@ -26,6 +26,7 @@ function aKey(parts: Partial<Key> = {}): Key {
     cooldown_until: null,
     consecutive_failures: 0,
     bound_sessions: 0,
+    managed_by: null,
     stats: { requests: 0, successes: 0, failures: 0, last_used_at: null },
     created_at: "2026-01-31T09:30:00.000Z",
     updated_at: "2026-01-31T09:30:00.000Z",

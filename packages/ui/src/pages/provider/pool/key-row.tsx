@@ -17,6 +17,7 @@ import {
 import { type CSSProperties, memo, type ReactNode, type Ref, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Settings } from "../../../api/openapi.ts";
+import { ManagedBadge } from "../../../parts/managed-badge.tsx";
 import { useFormat } from "../../../format/format.ts";
 import { colorOf } from "./key-colors.ts";
 import { nameOf, type Shares } from "./key-facts.ts";
@@ -114,6 +115,7 @@ export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
                 {key.api_key}
               </Text>
             )}
+            <ManagedBadge by={key.managed_by} />
           </Stack>
         </div>
         <div role="cell" className={classes.weight}>
@@ -211,15 +213,26 @@ function RowButtons(props: KeyRowProps): ReactNode {
   const { value: key, deeds } = props;
   const { t } = useTranslation();
   const name = nameOf(key);
+  const isManaged = key.managed_by !== null;
   return (
     <Group gap={2} wrap="nowrap" justify="flex-end">
       <RowButton label={t("keys.test")} name={t("keys.testNamed", { name })} onClick={() => deeds.test(key)}>
         <IconPlugConnected size={16} />
       </RowButton>
-      <RowButton label={t("keys.edit")} name={t("keys.editNamed", { name })} onClick={() => deeds.edit(key)}>
+      <RowButton
+        label={t("keys.edit")}
+        name={t("keys.editNamed", { name })}
+        isOff={isManaged}
+        onClick={() => deeds.edit(key)}
+      >
         <IconPencil size={16} />
       </RowButton>
-      <RowButton label={t("keys.delete")} name={t("keys.deleteNamed", { name })} onClick={() => deeds.remove(key)}>
+      <RowButton
+        label={t("keys.delete")}
+        name={t("keys.deleteNamed", { name })}
+        isOff={isManaged}
+        onClick={() => deeds.remove(key)}
+      >
         <IconTrash size={16} />
       </RowButton>
       <RowMenu {...props} />
@@ -303,13 +316,14 @@ function OpenedMenu({ value: key, place, total, canMove, actions, deeds }: KeyRo
 interface RowButtonProps {
   readonly label: string;
   readonly name: string;
+  readonly isOff?: boolean;
   readonly onClick: () => void;
   readonly children: ReactNode;
 }
 
-function RowButton({ label, name, onClick, children }: RowButtonProps): ReactNode {
+function RowButton({ label, name, isOff = false, onClick, children }: RowButtonProps): ReactNode {
   return (
-    <ActionIcon variant="subtle" color="gray" aria-label={name} data-hint={label} onClick={onClick}>
+    <ActionIcon variant="subtle" color="gray" aria-label={name} data-hint={label} disabled={isOff} onClick={onClick}>
       {children}
     </ActionIcon>
   );

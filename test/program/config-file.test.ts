@@ -1,0 +1,158 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runGateway } from "@keywheel/testkit";
+import { describe, expect, it, vi } from "vitest";
+import { aHome, type CommandOutcome, runCommand } from "./run-command.ts";
+
+const secret = "sk-invented-config-0001";
+
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+describe("keywheel config check", () => {
+  it("needs no gateway, names every mistake with its line, and fails for warnings where it is asked to", async () => {
+    using home = aHome();
+    const check = (text: string, ...flags: string[]): Promise<CommandOutcome> =>
+      runCommand(["config", "check", "-", ...flags], { ...home, input: text });
+
+    const right = await check(`version: 1\nproviders:\n  openai: { keys: [ $A, ${secret} ] }\n`);
+    expect([right.code, right.stdout]).toEqual([0, "standard input is right: 1 provider, 2 keys, 0 tokens.\n"]);
+    expect(right.stderr).toContain("standard input:3:25: A key itself stands in the file");
+    const strict = await check(`version: 1\nproviders:\n  openai: { keys: [ $A, ${secret} ] }\n`, "--strict");
+    expect(strict.code).toBe(1);
+
+    const wrong = await check(
+      `version: 1\nproviders:\n  api: { keys: [ "${secret}," ] }\n  own: { base_url: ftp://x }\ntokens: { t: {} }\n`,
+    );
+    expect([wrong.code, wrong.stderr.split("\n")]).toEqual([
+      1,
+      [
+        "standard input:3:3: The gateway needs the path /api itself: choose another slug",
+        expect.stringMatching(/^standard input:3:3: `base_url` is missing/),
+        expect.stringMatching(/^standard input:3:18: There is a comma in it/),
+        expect.stringMatching(/^standard input:4:10: /),
+        "standard input:5:11: Expected `tokens.t` to have either `sha256` or `token`",
+        "standard input has 5 mistakes.",
+        "",
+      ],
+    ]);
+    const json = await check("version: 1\n", "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, mistakes: [{ line: 1, path: "providers" }] });
+    expect([right, strict, wrong].map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(secret);
+  });
+});
+
+describe("a gateway with --config", () => {
+  it("follows the file while it serves, goes on when it breaks, says so everywhere, and lets nobody else change it", async () => {
+    using home = aHome();
+    const file = join(home.home, "keywheel.yaml");
+    writeFileSync(file, "version: 1\nproviders:\n  openai: { keys: [ $ONE ] }\n");
+    await using gateway = await runGateway({ env: { KEYWHEEL_CONFIG: file, ONE: secret } });
+    const keywheel = (...words: string[]): Promise<CommandOutcome> =>
+      runCommand(words, { ...home, env: { KEYWHEEL_DATA_DIR: gateway.dataDir } });
+    const shown = async (): Promise<string[]> => {
+      const { data } = await gateway.api<{ data: { api_key: string; status: string }[] }>(
+        "GET",
+        "/providers/openai/keys",
+      );
+      return data.map(({ api_key: key, status }) => `${key} ${status}`);
+    };
+    expect(await shown()).toEqual(["$ONE available"]);
+
+    replace(file, "version: 1\nproviders:\n  openai: { keys: [ $ONE, { api_key: $TWO, weight: 3 } ] }\n");
+    await vi.waitFor(async () => expect(await shown()).toEqual(["$ONE available", "$TWO unresolved"]), 10_000);
+
+    replace(file, "version: 1\nproviders:\n  openai: { keys: [ $ONE, { api_key: $TWO, weight: 300 } ] }\n");
+    await vi.waitFor(
+      async () =>
+        expect(await gateway.api("GET", "/config")).toMatchObject({ state: "broken", mistakes: [{ line: 3 }] }),
+      10_000,
+    );
+    expect(await shown()).toEqual(["$ONE available", "$TWO unresolved"]);
+    expect(await gateway.api("GET", "/status")).toMatchObject({ config: { file, ok: false } });
+    expect(await gateway.api("GET", "/notices")).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ code: "config_file_broken" })]),
+    });
+    const [status, config, changed] = [
+      await keywheel("status"),
+      await keywheel("config", "status"),
+      await keywheel("provider", "set", "openai", "--name", "Other"),
+    ];
+    expect(status.stdout).toContain(`The configuration file ${file} cannot be taken`);
+    expect([config.code, config.stderr]).toEqual([
+      1,
+      `${file}:3:44: Expected \`providers.openai.keys.1.weight\` to be an integer from 1 to 100, got 300\n` +
+        "What was taken up before goes on.\n",
+    ]);
+    expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining(`Change it in ${file}`)]);
+
+    // Over a restart too: what was taken up before is served.
+    await gateway.restart();
+    expect(await shown()).toEqual(["$ONE available", "$TWO unresolved"]);
+    replace(file, "version: 1\nproviders:\n  openai: { keys: [ $ONE ] }\n");
+    const reloaded = await keywheel("config", "reload");
+    expect([reloaded.code, reloaded.stdout]).toEqual([0, expect.stringContaining(`${file} is in force`)]);
+    expect(await shown()).toEqual(["$ONE available"]);
+  });
+
+  it("is left with what it has when it is started without the file", async () => {
+    using home = aHome();
+    const file = join(home.home, "keywheel.yaml");
+    writeFileSync(file, "version: 1\nproviders:\n  openai: { keys: [ $ONE ] }\n");
+    await using gateway = await runGateway({ env: { KEYWHEEL_CONFIG: file, ONE: secret } });
+    const env = { KEYWHEEL_DATA_DIR: gateway.dataDir };
+    await gateway.kill("SIGTERM");
+
+    // While no gateway runs it is the file's all the same.
+    const refused = await runCommand(["provider", "set", "openai", "--name", "Other"], { ...home, env });
+    expect(refused.code).toBe(1);
+
+    await using again = await runGateway({ dataDir: gateway.dataDir });
+    expect(await again.api("GET", "/config")).toMatchObject({ file: null, state: "none" });
+    expect(await again.api("PATCH", "/providers/openai", { name: "Other" })).toMatchObject({ managed_by: null });
+  });
+
+  it("does not start with a file that was never right, and says every mistake", async () => {
+    using home = aHome();
+    writeFileSync(join(home.home, "keywheel.yaml"), "version: 1\nproviders:\n  openai: { keys: [ $ONE, $ONE ] }\n");
+
+    const { code, stderr } = await runCommand(["start", "--port", "0", "--config", "keywheel.yaml"], {
+      ...home,
+      env: { KEYWHEEL_LOG_LEVEL: "silent" },
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("keywheel.yaml:3:27: This key stands in the list twice");
+    expect((await runCommand(["start", "--config", "absent.yaml"], home)).code).toBe(2);
+  });
+});
+
+describe("keywheel config export", () => {
+  it("writes a file that this gateway follows without any change, once the keys are in the variables", async () => {
+    using home = aHome();
+    await using gateway = await runGateway();
+    await gateway.api("POST", "/providers", { preset: "openai" });
+    await gateway.api("POST", "/providers/openai/keys", { api_key: secret, label: "Prod", weight: 3 });
+    const file = join(home.home, "keywheel.yaml");
+    const env = { KEYWHEEL_DATA_DIR: gateway.dataDir };
+
+    const { code, stderr } = await runCommand(["config", "export", file], { ...home, env });
+
+    expect([code, stderr]).toEqual([0, expect.stringContaining("1 key must be put into variables first")]);
+    expect(readFileSync(file, "utf8")).toContain(
+      "version: 1\nproviders:\n  openai:\n    keys:\n      - api_key: $OPENAI_KEY_1\n        label: Prod\n        weight: 3\n",
+    );
+    expect(readFileSync(file, "utf8")).not.toContain(secret);
+    const before = await gateway.api<{ data: { id: string }[] }>("GET", "/providers/openai/keys");
+    await gateway.kill("SIGTERM");
+    await using again = await runGateway({
+      dataDir: gateway.dataDir,
+      env: { KEYWHEEL_CONFIG: file, OPENAI_KEY_1: secret },
+    });
+    expect(await again.api("GET", "/providers/openai/keys")).toMatchObject({
+      data: [{ id: before.data[0]?.id, api_key: "$OPENAI_KEY_1", status: "available", managed_by: "file" }],
+    });
+  });
+});
