@@ -1,4 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { runGateway } from "@keywheel/testkit";
 import { describe, expect, it, vi } from "vitest";
@@ -126,6 +128,51 @@ describe("a gateway with --config", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("keywheel.yaml:3:27: This key stands in the list twice");
     expect((await runCommand(["start", "--config", "absent.yaml"], home)).code).toBe(2);
+  });
+});
+
+describe("a key in a file", () => {
+  it("is sent, is changed in place without a restart, and is missing without harm to the others", async () => {
+    using home = aHome();
+    const sent: string[] = [];
+    const provider = createServer((request, response) => {
+      sent.push(String(request.headers.authorization));
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+    await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+    const { port } = provider.address() as AddressInfo;
+    const secrets = join(home.home, "secrets");
+    mkdirSync(secrets);
+    writeFileSync(join(secrets, "one"), "sk-invented-file-0001\n");
+    await using gateway = await runGateway({ flags: ["--secrets-dir", secrets] });
+    await gateway.api("POST", "/providers", { slug: "own", base_url: `http://127.0.0.1:${port}/v1` });
+    const key = await gateway.api<{ id: string }>("POST", "/providers/own/keys", { api_key: `file:${secrets}/one` });
+    const ask = (): Promise<Response> => fetch(`${gateway.url}/own/models`);
+
+    expect((await ask()).status).toBe(200);
+    writeFileSync(join(secrets, "one"), "sk-invented-file-0002\n");
+    await vi.waitFor(async () => {
+      await ask();
+      expect(sent.at(-1)).toBe("Bearer sk-invented-file-0002");
+    }, 10_000);
+    unlinkSync(join(secrets, "one"));
+    await vi.waitFor(
+      async () =>
+        expect(await gateway.api("GET", `/keys/${key.id}`)).toMatchObject({
+          status: "unresolved",
+          api_key: `file:${secrets}/one`,
+          status_reason: { message: expect.stringContaining("there is no such file") },
+        }),
+      10_000,
+    );
+    expect((await ask()).status).toBe(503);
+    const outside = await gateway.api("POST", "/providers/own/keys", { api_key: `file:${gateway.dataDir}/master.key` });
+    expect(outside).toMatchObject({
+      status: "unresolved",
+      status_reason: { message: expect.stringContaining("--secrets-dir") },
+    });
+    expect(gateway.logs()).not.toContain("sk-invented-file");
+    provider.close();
   });
 });
 

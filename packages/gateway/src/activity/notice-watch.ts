@@ -199,7 +199,8 @@ export class NoticeWatch {
     const more = unresolved.length === 1 ? "One key" : `${unresolved.length} keys`;
     const message = `${more} of ${name} cannot be used. ${why}`;
     if (book.messageOf("keys_unresolved", providerId) === message) return;
-    const hint = "Set the variable; it is noticed by itself. Or enter the key itself.";
+    const remedy = variable === undefined ? "Put the key where it is looked for" : "Set the variable";
+    const hint = `${remedy}; it is noticed by itself. Or enter the key itself.`;
     const facts = { keys: unresolved.length, ...(variable === undefined ? {} : { variable }) };
     book.raise({ code: "keys_unresolved", providerId, message, hint, facts });
   }

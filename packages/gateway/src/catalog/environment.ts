@@ -1,13 +1,19 @@
 import { readFileSync, statSync } from "node:fs";
 import { quotesAround, readVariable, Secret, trimInvisible } from "@keywheel/pool";
 import { parseEnvFile } from "./env-file.ts";
+import { Keychain } from "./keychain.ts";
+import { SecretFiles, type SecretFilesOptions } from "./secret-files.ts";
+import { sourceOf } from "./secret-source.ts";
 
 /** What an environment reference comes to at this moment. */
 export type Resolution =
   | { readonly kind: "resolved"; readonly value: Secret }
   | { readonly kind: "unset" | "empty" | "unsendable"; readonly message: string };
 
-/** Where `$NAME` is looked up: the process's environment and the env file, read anew when it changes. */
+/**
+ * Where references are looked up: `$NAME` in the process's environment and the env file, `file:/path`, `keychain:NAME`. What
+ * changes there is noticed.
+ */
 export interface EnvironmentReader {
   /** The same answer until `onChange` listeners were called, so that a pool and the values it sends agree. */
   resolve(name: string): Resolution;
@@ -23,6 +29,8 @@ export interface EnvironmentOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** An env file beside it. A variable that is set and not empty in the process wins over the file. */
   readonly envFile?: string;
+  /** Where `file:/path` may lead; without it, nowhere. */
+  readonly files?: SecretFilesOptions;
   /** How often the file and the variables that were asked for are looked at; 0 for never. Default 1 s. */
   readonly pollMs?: number;
   /** Told when the file cannot be read, once per reason, and of quotes that were taken off a value, once per name. */
@@ -36,11 +44,19 @@ export class Environment implements EnvironmentReader {
   readonly #listeners: (() => void)[] = [];
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #warnedOf = new Set<string>();
+  readonly #files: SecretFiles;
+  readonly #keychain: Keychain;
   #fileMark = "";
   #fileValues: ReadonlyMap<string, string> = new Map();
 
   constructor(options: EnvironmentOptions) {
     this.#options = options;
+    this.#files = new SecretFiles(options.files ?? { folders: [], closed: [] });
+    this.#keychain = new Keychain({
+      onChange: () => this.check(),
+      now: () => performance.now(),
+      environment: options.variables,
+    });
     this.#readFile();
     const pollMs = options.pollMs ?? 1_000;
     if (pollMs > 0) this.#timer = setInterval(() => this.check(), pollMs).unref();
@@ -79,6 +95,9 @@ export class Environment implements EnvironmentReader {
   }
 
   #lookUp(name: string): Resolution {
+    const source = sourceOf(name);
+    if (source.kind === "file") return this.#files.resolve(source.path);
+    if (source.kind === "keychain") return this.#keychain.resolve(source.account);
     const own = this.#options.variables[name];
     const raw = own === undefined || own === "" ? (this.#fileValues.get(name) ?? own) : own;
     const resolution = resolutionOf(name, raw);

@@ -1,5 +1,6 @@
-import { readKeyText, Secret } from "@keywheel/pool";
+import { readKeyText, Secret, trimInvisible } from "@keywheel/pool";
 import type { TextFault } from "../contract/field-faults.ts";
+import { readSourceText, referenceText } from "./secret-source.ts";
 import type { KeySecret } from "../store/store.ts";
 
 export { maxKeyLength, trimInvisible } from "@keywheel/pool";
@@ -12,8 +13,14 @@ export type ParsedKeyText =
   /** Why not. It names positions, never a part of the value. */
   | { readonly ok: false; readonly fault: TextFault };
 
-/** Understands a key as it was typed or pasted: a value, or `$NAME` for an environment variable. */
+/** Understands a key as it was typed or pasted: a value, `$NAME`, `file:/path` or `keychain:NAME`. */
 export function parseKeyText(raw: string): ParsedKeyText {
+  const source = readSourceText(trimInvisible(raw).text);
+  if (source !== undefined) {
+    return "fault" in source
+      ? { ok: false, fault: source.fault }
+      : { ok: true, secret: { kind: "reference", name: source.name } };
+  }
   const read = readKeyText(raw);
   if (read.kind === "refused") return { ok: false, fault: read.fault };
   return { ok: true, secret: read.kind === "literal" ? { ...read, value: new Secret(read.value) } : read };
@@ -25,7 +32,7 @@ export function showSecret(secret: KeySecret): string {
     case "literal":
       return secret.value.masked;
     case "reference":
-      return `$${secret.name}`;
+      return referenceText(secret.name);
     case "undecryptable":
       return secret.masked;
   }

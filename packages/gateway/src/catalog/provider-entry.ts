@@ -267,7 +267,7 @@ export class ProviderEntry implements ProviderRuntime {
 
   #markOf(secret: KeySecret): string | undefined {
     if (secret.kind === "undecryptable") return undefined;
-    return secret.kind === "reference" ? `$${secret.name}` : this.#mark(secret.value.reveal());
+    return secret.kind === "reference" ? showSecret(secret) : this.#mark(secret.value.reveal());
   }
 
   #mark(value: string): string {

@@ -3,7 +3,8 @@ import { startSettings, type UpstreamClient } from "./start-options.ts";
 import { address } from "./values.ts";
 import { defaultDataDir } from "./data-dir.ts";
 
-const { dataDir, databaseUrl, adminToken, masterKey, envFile, allowPrivateMetadata, upstreamClient } = startSettings;
+const { dataDir, databaseUrl, adminToken, masterKey, envFile, secretsDir, allowPrivateMetadata, upstreamClient } =
+  startSettings;
 
 const connectionSettings = {
   url: {
@@ -18,6 +19,7 @@ const connectionSettings = {
   adminToken,
   masterKey,
   envFile,
+  secretsDir,
   allowPrivateMetadata,
   upstreamClient,
 } as const;
@@ -31,6 +33,7 @@ export interface Connection {
   readonly adminToken: string | undefined;
   readonly masterKey: string | undefined;
   readonly envFile: string | undefined;
+  readonly secretsDir: readonly string[];
   readonly allowPrivateMetadata: boolean;
   readonly upstreamClient: UpstreamClient;
 }

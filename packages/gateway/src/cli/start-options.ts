@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { defaultSecretFolders } from "../catalog/secret-files.ts";
 import { logFormats, logLevels } from "../telemetry/log.ts";
 import { type RedisAddress, readRedisUrl, redisUrlForms } from "../state/redis-url.ts";
 import { availableBytes } from "../telemetry/load-watch.ts";
@@ -76,6 +77,15 @@ export const startSettings = {
     description: "more variables for keys such as $OPENAI_KEY_1; read again when it changes",
     parse: path,
     fallback: undefined,
+  },
+  secretsDir: {
+    name: "secrets-dir",
+    argument: "<folder>",
+    description:
+      "where the files of keys such as file:/run/secrets/openai may lie; may be repeated (default: /run/secrets)",
+    parse: list(path),
+    fallback: defaultSecretFolders,
+    repeatable: true,
   },
   config: {
     name: "config",

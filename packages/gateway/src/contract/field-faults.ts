@@ -33,6 +33,8 @@ export const fieldFaults = [
   "variable_braces",
   "variable_many",
   "variable_name",
+  "file_path",
+  "keychain_name",
   // A line of a pasted list
   "weight_range", // min, max
   "label_too_long", // max

@@ -38,6 +38,8 @@ const words = {
   variable_braces: "faults.variableBraces",
   variable_many: "faults.variableMany",
   variable_name: "keys.apiKeyName",
+  file_path: "faults.filePath",
+  keychain_name: "faults.keychainName",
   weight_range: "faults.weightRange",
   label_too_long: "faults.labelTooLong",
   label_control_character: "faults.labelControlCharacter",

@@ -74,6 +74,8 @@ export type FieldFault =
   | "variable_braces"
   | "variable_many"
   | "variable_name"
+  | "file_path"
+  | "keychain_name"
   | "weight_range"
   | "label_too_long"
   | "label_control_character"

@@ -56,11 +56,12 @@ async function judge(text: string, { environment }: Terminal, flags: object): Pr
   if (!read.ok) return { mistakes: read.mistakes, warnings: [], counts: {} };
   const { checkDeclared } = await import("../../catalog/declared/declared-book.ts");
   const { Environment } = await import("../../catalog/environment.ts");
-  const { envFile, allowPrivateMetadata } = startSettings;
-  const options = readSettings({ envFile, allowPrivateMetadata }, { ...flags }, environment);
+  const { envFile, secretsDir, allowPrivateMetadata } = startSettings;
+  const options = readSettings({ envFile, secretsDir, allowPrivateMetadata }, { ...flags }, environment);
   const variables = new Environment({
     variables: environment,
     pollMs: 0,
+    files: { folders: options.secretsDir, closed: [] },
     ...(options.envFile === undefined ? {} : { envFile: options.envFile }),
   });
   const { problems, warnings } = checkDeclared(read.config, {

@@ -4,6 +4,7 @@ import { EventGate } from "../../activity/event-gate.ts";
 import { type Notice, NoticeBook } from "../../activity/notice-book.ts";
 import { NoticeWatch, type WatchedProvider } from "../../activity/notice-watch.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import { sourceOf } from "../../catalog/secret-source.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
 import { type EventHub, frequentEvents, type GatewayEvent } from "../../control-plane/event-hub.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
@@ -115,7 +116,8 @@ function watched(entry: Provider): WatchedProvider {
     get unresolved() {
       return entry.cells().flatMap(({ unresolved, record: { secret } }) => {
         if (unresolved === undefined) return [];
-        return [{ why: unresolved.message, variable: secret.kind === "reference" ? secret.name : undefined }];
+        const isVariable = secret.kind === "reference" && sourceOf(secret.name).kind === "variable";
+        return [{ why: unresolved.message, variable: isVariable ? secret.name : undefined }];
       });
     },
     get refused() {

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { type Clock, Pool, type PoolEvent, Secret, type SharedState } from "@keywheel/pool";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CatalogEvent } from "../../catalog/events.ts";
+import { closedFolders } from "../../catalog/secret-files.ts";
 import type { EnvironmentReader } from "../../catalog/environment.ts";
 import type { AdminAuth } from "../../control-plane/auth.ts";
 import type { EventHub } from "../../control-plane/event-hub.ts";
@@ -34,6 +35,8 @@ export interface CoreOptions {
   readonly adminToken: string | undefined;
   readonly redisUrl?: RedisAddress | undefined;
   readonly envFile: string | undefined;
+  /** Where `file:/path` may lead. */
+  readonly secretsDir: readonly string[];
   /** The file of configuration that is followed, `file` undefined for none; left out, what one has made stays its own. */
   readonly config?: { readonly file: string | undefined };
   readonly environment: Environment;
@@ -290,7 +293,7 @@ const ownSecrets: ReadonlySet<string> = new Set([
 
 function openEnvironment(
   Reader: Awaited<ReturnType<typeof loadParts>>["Environment"],
-  { envFile, environment, log }: CoreOptions,
+  { dataDir, envFile, secretsDir, environment, log }: CoreOptions,
 ): EnvironmentReader & { close(): void } {
   // Our own secrets are no keys: a reference to one of them would send it to a provider.
   const variables = Object.fromEntries(Object.entries(environment).filter(([name]) => !ownSecrets.has(name)));
@@ -298,6 +301,7 @@ function openEnvironment(
     variables,
     warn: (message) => log.warn({}, message),
     ...(envFile === undefined ? {} : { envFile }),
+    files: { folders: secretsDir, closed: closedFolders(dataDir) },
   });
 }
 

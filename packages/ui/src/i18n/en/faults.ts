@@ -4,6 +4,8 @@ export const faults = {
   capBelowBase: "It must be at least as long as the first rest.",
   controlCharacter: "There is a line break or a control character inside.",
   empty: "Enter something here.",
+  filePath: "Write the whole path of the file: file:/run/secrets/openai.",
+  keychainName: "Write keychain:NAME, with letters, digits and _ . @ - in the name.",
   hostChange: "The stored keys would go to another host. Save again, and confirm that.",
   inPast: "Choose a time that is still to come.",
   keyCharacter: "At position {{at}} there is a character that no key has.",

@@ -5,6 +5,8 @@ export const faults: SectionOf<"faults"> = {
   capBelowBase: "첫 번째 실패 후의 시간보다 짧을 수 없습니다.",
   controlCharacter: "중간에 줄바꿈이나 제어 문자가 있습니다.",
   empty: "값을 입력하세요.",
+  filePath: "파일의 전체 경로를 입력하세요: file:/run/secrets/openai",
+  keychainName: "keychain:이름 형식으로 입력하세요. 이름에는 영문자, 숫자와 _ . @ - 만 쓸 수 있습니다.",
   hostChange: "저장된 키가 다른 호스트로 전송됩니다. 다시 저장하고 확인하세요.",
   inPast: "아직 지나지 않은 시각을 선택하세요.",
   keyCharacter: "{{at}}번째 자리에 키에 쓸 수 없는 문자가 있습니다.",

@@ -17,6 +17,8 @@ export function faultOfKeyText(raw: string): KeyTextFault | undefined {
   const text = trimKeyText(raw);
   if (text === "") return "missing";
   if (text.startsWith("$")) return variableNameOf(text) === undefined ? "name" : undefined;
+  // Where it is kept: a file, or the keychain. What of it is right is known there.
+  if (/^(file|keychain):/.test(text)) return undefined;
   if (/[\u2022\u2026\u25cf\u2219\u00b7]|\*{3}|\.{3}/.test(text)) return "masked";
   if (/^(["'`]).*\1$/.test(text)) return "quotes";
   if (/[^\x21-\x7e]/.test(text)) return "inside";
