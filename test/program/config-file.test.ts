@@ -176,6 +176,55 @@ describe("a key in a file", () => {
   });
 });
 
+describe("keywheel import --from", () => {
+  it("says what would be made of another tool's files and what is left behind, then adds it, and prints no key", async () => {
+    using home = aHome();
+    await using gateway = await runGateway();
+    const env = { KEYWHEEL_DATA_DIR: gateway.dataDir };
+    const file = join(home.home, "config.yaml");
+    writeFileSync(
+      file,
+      `model_list:
+  - { model_name: gpt, litellm_params: { model: openai/gpt-5, api_key: os.environ/OPENAI_KEY_1, weight: 2 } }
+  - { model_name: gpt, litellm_params: { model: openai/gpt-5, api_key: ${secret} } }
+  - { model_name: b, litellm_params: { model: bedrock/claude } }
+`,
+    );
+    const take = (...flags: string[]): Promise<CommandOutcome> =>
+      runCommand(["import", "--from", "litellm", file, ...flags], { ...home, env });
+
+    const planned = await take("--dry-run");
+    expect([planned.code, planned.stderr]).toEqual([0, ""]);
+    expect(planned.stdout).toContain("1 provider and 2 keys would be added.");
+    expect(planned.stdout).toContain('new  openai: key $OPENAI_KEY_1 "gpt"');
+    expect(planned.stdout).toContain("Not taken over:");
+    expect(planned.stdout).toContain('  model "b": keys of `bedrock/` cannot be sent on as they are');
+    expect(await gateway.api("GET", "/providers")).toEqual({ data: [] });
+
+    const done = await take("--json");
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      applied: true,
+      keys: { added: 2 },
+      left: [{ what: 'model "b"' }, {}],
+    });
+    expect(await gateway.api("GET", "/providers/openai/keys")).toMatchObject({
+      data: [
+        { api_key: "$OPENAI_KEY_1", label: "gpt", weight: 2 },
+        { label: "gpt", weight: 1 },
+      ],
+    });
+    const again = await take();
+    expect(again.stdout).toContain("3 entries are here already, unchanged.");
+    expect([planned, done, again].map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(secret);
+
+    const wrong = await runCommand(["import", "--from", "litelm", file], { ...home, env });
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("Expected --from to be one of gpt-load,")]);
+    writeFileSync(file, "model_list: [{ model_name: b, litellm_params: { model: bedrock/claude } }]\n");
+    const empty = await take();
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("There is nothing in")]);
+  });
+});
+
 describe("keywheel config export", () => {
   it("writes a file that this gateway follows without any change, once the keys are in the variables", async () => {
     using home = aHome();

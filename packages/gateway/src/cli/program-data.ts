@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { MigrationFlags } from "./commands/migrate.ts";
 import type { RotationFlags } from "./commands/rotate-master-key.ts";
 import type { ExportFlags, ImportFlags } from "./commands/transfer.ts";
+import { foreignTools } from "./import-from/tools.ts";
 import { type Actions, example, managing, onDataDir } from "./program-parts.ts";
 import type { Flags } from "./settings.ts";
 
@@ -82,8 +83,11 @@ gateway tokens are not in it: a backup has them (keywheel backup).`,
   ]);
 
   const bring = managing(
-    program.command("import <file>").description("add what was exported, all or nothing; - is the standard input"),
+    program
+      .command("import <file>")
+      .description("add what was exported, or what another tool has, all or nothing; - is the standard input"),
   )
+    .option("--from <tool>", `of another tool, a file or a folder of it: ${foreignTools.join(", ")}`)
     .option("--dry-run", "say what would happen, and change nothing")
     .option("--keep", "leave what is here with other settings as it is, and import the rest")
     .option("--passphrase-file <file>", "the passphrase of the file (KEYWHEEL_PASSPHRASE); else it is asked for")
@@ -98,6 +102,7 @@ gateway tokens are not in it: a backup has them (keywheel backup).`,
   example(bring, [
     ["keywheel import gateway.json --dry-run", "what is new, what differs, what is missing"],
     ["keywheel import gateway.json", "add it"],
+    ["keywheel import --from new-api one-api.db --dry-run", "what would be made of it, and what is left behind"],
   ]);
 }
 

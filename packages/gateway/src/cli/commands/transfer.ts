@@ -3,7 +3,10 @@ import { readFile } from "node:fs/promises";
 import type { ExportDocument, ImportReport } from "../../contract/transfer.ts";
 import { Refusal } from "../client/api-client.ts";
 import { finish } from "../client/explain.ts";
-import { failed } from "../exit.ts";
+import { failed, wrongWords } from "../exit.ts";
+import type { documentOf } from "../import-from/document.ts";
+import type { Left } from "../import-from/foreign.ts";
+import { type ForeignTool, foreignTools } from "../import-from/tools.ts";
 import { readInput } from "../prompt.ts";
 import { type Context, printJson, say } from "./context.ts";
 import { askNewPassphrase, askPassphrase, givenPassphrase, type PassphraseFlags } from "./passphrase.ts";
@@ -19,6 +22,8 @@ export interface ImportFlags extends PassphraseFlags {
   readonly withoutSecrets?: boolean;
   readonly keep?: boolean;
   readonly dryRun?: boolean;
+  /** Another tool, whose file it is. */
+  readonly from?: string;
 }
 
 export async function exportAll(context: Context, file: string | undefined, flags: ExportFlags): Promise<void> {
@@ -62,7 +67,9 @@ export async function exportAll(context: Context, file: string | undefined, flag
 
 export async function importAll(context: Context, file: string, flags: ImportFlags): Promise<void> {
   const { client } = context;
-  const document = parse(file === "-" ? await readInput(context.terminal) : await read(file), file);
+  const taken = flags.from === undefined ? undefined : await readForeign(context, file, flags.from);
+  const left = taken?.left ?? [];
+  const document = taken?.document ?? parse(file === "-" ? await readInput(context.terminal) : await read(file), file);
   const passphrase = await passphraseFor(context, document, flags);
   const body = { document, ...(passphrase === undefined ? {} : { passphrase }) };
 
@@ -73,7 +80,7 @@ export async function importAll(context: Context, file: string, flags: ImportFla
   const conflicts = planned.providers.conflicts + planned.keys.conflicts;
   const isStopped = conflicts > 0 && flags.keep !== true;
   if (flags.dryRun === true || isStopped) {
-    show(context, planned, isStopped && flags.dryRun !== true ? "stopped" : "dry");
+    show(context, { ...planned, left }, isStopped && flags.dryRun !== true ? "stopped" : "dry");
     if (!isStopped) return;
     throw failed(
       `${flags.dryRun === true ? "Nothing would be" : "Nothing was"} imported: ${counted(conflicts, "entry differs", "entries differ")} from what is here. Change them, or say --keep to leave them as they are here and import the rest.`,
@@ -82,11 +89,14 @@ export async function importAll(context: Context, file: string, flags: ImportFla
   const done = await client
     .call<ImportReport>("POST", "/import", { ...body, on_conflict: flags.keep === true ? "keep" : "stop" })
     .catch(inWords("Nothing was imported."));
-  show(context, done, "done");
+  show(context, { ...done, left }, "done");
 }
 
-function show(context: Context, report: ImportReport, state: "done" | "dry" | "stopped"): void {
-  if (context.json) return printJson(context, JSON.stringify(report));
+/** What became of it, and what of another tool's file was never sent. */
+type Shown = ImportReport & { readonly left: readonly Left[] };
+
+function show(context: Context, { left, ...report }: Shown, state: "done" | "dry" | "stopped"): void {
+  if (context.json) return printJson(context, JSON.stringify(left.length === 0 ? report : { ...report, left }));
   const { providers, keys, entries } = report;
   if (state !== "stopped") {
     const added = `${counted(providers.added, "provider")} and ${counted(keys.added, "key")}`;
@@ -107,6 +117,33 @@ function show(context: Context, report: ImportReport, state: "done" | "dry" | "s
       `The ${missing === 1 ? "value" : "values"} of ${counted(missing, "key")} ${missing === 1 ? "is" : "are"} missing: add them with \`keywheel key add\`, or export with --with-secrets.`,
     );
   }
+  if (left.length === 0) return;
+  say(context, "Not taken over:");
+  for (const { what, why } of left) say(context, `  ${what}: ${why}`);
+}
+
+/** @throws CommandError (1) for files that are not that tool's, or have nothing in them that could be taken */
+async function readForeign(
+  { terminal, json }: Context,
+  path: string,
+  tool: string,
+): Promise<ReturnType<typeof documentOf>> {
+  if (!isForeignTool(tool))
+    throw wrongWords(`Expected --from to be one of ${foreignTools.join(", ")}, got ${JSON.stringify(tool)}.`);
+  if (path === "-") throw wrongWords("With --from a file or a folder is named, not the standard input.");
+  const [{ readers }, { documentOf }] = await Promise.all([
+    import("../import-from/readers.ts"),
+    import("../import-from/document.ts"),
+  ]);
+  const taken = documentOf(await readers[tool]({ path, environment: terminal.environment }), Date.now());
+  if (taken.document.providers.length > 0) return taken;
+  const left = taken.left.map(({ what, why }) => `  ${what}: ${why}`);
+  if (json) terminal.out(`${JSON.stringify({ left: taken.left })}\n`);
+  throw failed([`There is nothing in ${path} that could be taken over.`, ...left].join("\n"));
+}
+
+function isForeignTool(tool: string): tool is ForeignTool {
+  return (foreignTools as readonly string[]).includes(tool);
 }
 
 async function passphraseFor(
