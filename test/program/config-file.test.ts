@@ -99,6 +99,35 @@ describe("a gateway with --config", () => {
     expect(await shown()).toEqual(["$ONE available"]);
   });
 
+  it("reaches every process of several: keys and tokens of the file count with the next request", async () => {
+    using home = aHome();
+    const file = join(home.home, "keywheel.yaml");
+    const token = "kw_invented_token_of_this_test_0001";
+    const text = (keys: string): string =>
+      `version: 1\nproviders:\n  own: { base_url: "http://127.0.0.1:9/v1", keys: [ ${keys} ] }\ntokens:\n  laptop: { token: $LAPTOP }\n`;
+    writeFileSync(file, text("$ONE"));
+    await using gateway = await runGateway({
+      env: { KEYWHEEL_CONFIG: file, ONE: secret, LAPTOP: token },
+      flags: ["--workers", "2", "--require-token"],
+      startTimeoutMs: 30_000,
+    });
+    /** Each connection goes to the process with the fewest. */
+    const answers = async (bearer: string): Promise<number[]> =>
+      Promise.all(
+        Array.from({ length: 6 }, async () => {
+          const headers = { authorization: `Bearer ${bearer}`, connection: "close" };
+          return (await fetch(`${gateway.url}/own/models`, { headers })).status;
+        }),
+      );
+
+    // Nothing listens at the provider: 502 is what a client with a token and a gateway with a key get.
+    expect(new Set(await answers(token))).toEqual(new Set([502]));
+    expect(new Set(await answers("kw_not_this_one_000000000000000"))).toEqual(new Set([401]));
+    replace(file, text(""));
+    await gateway.api("POST", "/config/reload", {});
+    expect(new Set(await answers(token))).toEqual(new Set([503]));
+  });
+
   it("is left with what it has when it is started without the file", async () => {
     using home = aHome();
     const file = join(home.home, "keywheel.yaml");
