@@ -84,7 +84,7 @@ export const overview = {
     "They were encrypted with another master key. Start the gateway with that one, or delete them and add them again.",
   noticeFull: "As many requests are under way as this gateway may carry: new ones are refused",
   noticeFullHint: "Raise --max-requests or the limit of open files, or run several gateways.",
-  noticeConfig: "The configuration file has mistakes: {{said}}",
+  noticeConfig: "The configuration file is not in force. {{said}}",
   noticeConfigHint: "What was taken up before goes on. Correct {{file}}; `keywheel config check` names every mistake.",
   noticeLate: "More requests come than this gateway can serve in time: some are refused",
   noticeLateHint: "Give it a faster processor, or run several gateways.",

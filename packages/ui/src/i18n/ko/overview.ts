@@ -75,7 +75,7 @@ export const overview: SectionOf<"overview"> = {
     "다른 마스터 키로 암호화되었습니다. 그 마스터 키로 게이트웨이를 시작하거나 키를 삭제하고 다시 추가하세요.",
   noticeFull: "진행 중인 요청이 이 게이트웨이의 한도에 이르러 새 요청을 거부하고 있습니다",
   noticeFullHint: "--max-requests 또는 열 수 있는 파일 수의 한도를 늘리거나, 게이트웨이를 여러 대 실행하세요.",
-  noticeConfig: "설정 파일을 적용할 수 없습니다: {{said}}",
+  noticeConfig: "설정 파일을 적용할 수 없습니다. {{said}}",
   noticeConfigHint:
     "이전에 적용한 설정이 그대로 유지됩니다. {{file}}을(를) 고치세요. `keywheel config check` 명령이 모든 오류를 알려 줍니다.",
   noticeLate: "제때 처리할 수 있는 것보다 많은 요청이 들어와 일부를 거부하고 있습니다",
