@@ -63,6 +63,8 @@ export interface DataPlaneDeps {
   readonly redact: (text: string) => string;
   /** Takes the values that are known out of a text, and nothing else. */
   readonly redactKnown: (text: string) => string;
+  /** Told that a request goes to a key now, before it is sent; it has left the one before. Never throws. */
+  readonly onAsk?: (requestId: string, keyId: string) => void;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
   readonly onRequest: (record: RequestRecord) => void;
@@ -232,7 +234,7 @@ export class DataPlane {
       const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
       if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
       const reading = this.#readBody(admitted, expectsContinue);
-      body = reading instanceof Promise ? await reading : reading;
+      body = reading instanceof Promise ? await this.#timed(reading, ledger) : reading;
       if (body.kind === "gone") return leftEarly;
       if (body.kind === "too-large") return this.#tooLarge(admitted);
       if (body.kind === "too-slow") return this.#tooSlow(admitted);
@@ -250,6 +252,16 @@ export class DataPlane {
     }
   }
 
+  /** Notes how long a body was waited for; nearly always it came with the head. */
+  async #timed(reading: Promise<RequestBody>, ledger: Admitted["ledger"]): Promise<RequestBody> {
+    const { clock } = this.#deps;
+    const startedMono = clock.monotonic();
+    const body = await reading;
+    const bodyMs = clock.monotonic() - startedMono;
+    if (bodyMs >= 1) ledger.bodyMs = bodyMs;
+    return body;
+  }
+
   #readBody({ request, response, runtime }: Admitted, expectsContinue: boolean): RequestBody | Promise<RequestBody> {
     return readBody(request, {
       maxBytes: runtime.settings.maxBodyBytes,
@@ -264,7 +276,7 @@ export class DataPlane {
 
   async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
     const { runtime, requestId, ledger } = passage;
-    const { clock, onAttempt, onNotice } = this.#deps;
+    const { clock, onAsk, onAttempt, onNotice } = this.#deps;
     const { question, model, mayShowObjects } = askPool(passage, body, this.#sharedValues);
     if (model !== undefined) ledger.model = model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
@@ -272,7 +284,10 @@ export class DataPlane {
       requestId,
       pool: runtime.pool,
       question,
-      transport: (keyId) => this.#send(passage, body, runtime.secretOf(keyId)),
+      transport: (keyId) => {
+        onAsk?.(requestId, keyId);
+        return this.#send(passage, body, runtime.secretOf(keyId));
+      },
       judge: judgeFor(runtime.record),
       replayable: body.kind !== "streamed",
       providerRetries: runtime.settings.retry.providerErrors,

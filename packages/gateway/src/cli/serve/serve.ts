@@ -7,6 +7,7 @@ import { TokenLimits } from "../../data-plane/token-limits.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import { KeysInFlight, sumCounts } from "../../telemetry/keys-in-flight.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { wrongWords } from "../exit.ts";
@@ -46,6 +47,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
   const upstream = await openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const limits = new TokenLimits(core.clock);
+  const inFlight = new KeysInFlight();
   const onRequest = (record: RequestRecord): void => {
     activity.requestEnded(record);
     metrics.request(record);
@@ -57,6 +59,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     limits,
     log,
     redactor,
+    inFlight,
     worker: 0,
     onRequest,
   });
@@ -71,7 +74,10 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       workers: entrance.doors?.workers() ?? 0,
     };
   };
-  const metrics: Metrics = openMetrics(core, total);
+  const metrics: Metrics = openMetrics(core, {
+    total,
+    inFlight: async () => sumCounts([inFlight.counts(), (await entrance.doors?.inFlight()) ?? new Map()]),
+  });
   const control = new ControlRoom(
     () =>
       openControlPlane({

@@ -13,6 +13,7 @@ import { LinkedState } from "../../state/linked-state.ts";
 import type { LinkListener } from "../../state/state-link.ts";
 import { within } from "../../state/within.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import { KeysInFlight } from "../../telemetry/keys-in-flight.ts";
 import { Redactor } from "../../telemetry/redactor.ts";
 import { CommandError } from "../exit.ts";
 import { systemClock as clock } from "../clock.ts";
@@ -54,6 +55,7 @@ export async function work(environment: Environment): Promise<void> {
 class Worker {
   readonly #environment: Environment;
   readonly #channel: ToPrimary;
+  readonly #inFlight = new KeysInFlight();
   readonly #mirror = Promise.withResolvers<CatalogMirror>();
   #onPush: LinkListener["onPush"] = () => {};
   #parts: WorkerParts | undefined;
@@ -72,6 +74,7 @@ class Worker {
           catalog: async (update) => this.#catchUp(update),
           heard: async () => undefined,
           flush: async () => this.#parts?.flush(),
+          inFlight: async () => this.#inFlight.counts(),
           stop: async (patience) => this.#stop(patience),
         },
         told: {
@@ -140,6 +143,7 @@ class Worker {
       load,
       log,
       redactor,
+      inFlight: this.#inFlight,
       worker: number,
       tell,
       onRequest: (record) => relay.request(record),
