@@ -1,6 +1,6 @@
 import { KeywheelError, type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
-import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
+import type { KeyRecord, KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import type { Resolution } from "./environment.ts";
 import { followStored } from "./follow.ts";
@@ -12,6 +12,7 @@ import { ProviderBook } from "./provider-book.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
 import { TokenBook } from "./token-book.ts";
 import { TransferBook } from "./transfer-book.ts";
+import { WebhookBook } from "./webhook-book.ts";
 
 /** A provider as requests need it: everything resolved, nothing to be looked up in a database. */
 export interface ProviderRuntime {
@@ -55,6 +56,7 @@ export class Catalog implements CatalogView {
   readonly keys: KeyBook;
   readonly tokens: TokenBook;
   readonly transfer: TransferBook;
+  readonly webhooks: WebhookBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
   #requiresToken = false;
@@ -81,6 +83,7 @@ export class Catalog implements CatalogView {
     this.keys = new KeyBook(this.#core);
     this.tokens = new TokenBook(this.#core, deps.stored.tokens);
     this.transfer = new TransferBook(this.#core, this.providers);
+    this.webhooks = new WebhookBook(this.#core, deps.stored.webhooks);
   }
 
   bySlug(slug: string): ProviderRuntime | undefined {
@@ -95,6 +98,11 @@ export class Catalog implements CatalogView {
   /** Undefined for a key that is gone. */
   labelOfKey(keyId: string): string | undefined {
     return this.#core.ownerOf(keyId)?.labelOf(keyId);
+  }
+
+  /** Undefined for a key that is gone. */
+  recordOfKey(keyId: string): KeyRecord | undefined {
+    return this.#core.ownerOf(keyId)?.cell(keyId)?.record;
   }
 
   /** Masked; undefined for a key that is gone. */
@@ -225,6 +233,7 @@ export class Catalog implements CatalogView {
       const stored = await store.load();
       await followStored(this.#core, stored, (keyId) => refused.has(keyId));
       this.tokens.follow(stored.tokens);
+      this.webhooks.follow(stored.webhooks);
     } catch (error) {
       store.feed?.distrust();
       throw error;

@@ -45,6 +45,11 @@ export class Instruments {
   ]);
   readonly #exhausted = this.#counter("pool_exhausted_total", "Requests for which no key was left.", ["provider"]);
   readonly #moved = this.#counter("bindings_moved_total", "Sessions that moved to another key.", ["provider"]);
+  readonly #webhooks = this.#counter(
+    "webhook_deliveries_total",
+    "Attempts to tell a webhook, by event and outcome: delivered, retried, failed (given up), dropped (too many waited).",
+    ["event", "outcome"],
+  );
   readonly #choices = this.#counter(
     "key_choices_total",
     "Attempts with a key, by why it was chosen: its turn, the session or conversation that it serves, or an object it made.",
@@ -93,6 +98,10 @@ export class Instruments {
     else if (event.type === "key-disabled") this.#disablings.inc({ provider, key: event.keyId });
     else if (event.type === "pool-exhausted") this.#exhausted.inc({ provider });
     else this.#moved.inc({ provider });
+  }
+
+  webhook(event: string, outcome: string): void {
+    this.#webhooks.inc({ event, outcome });
   }
 
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {

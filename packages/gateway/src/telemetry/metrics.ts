@@ -90,6 +90,11 @@ export class Metrics {
     this.#tally.request(record);
   }
 
+  /** Counts an attempt to tell a webhook. Never throws. */
+  webhook(type: string, outcome: string): void {
+    this.#record((instruments) => instruments.webhook(type, outcome));
+  }
+
   /** What Prometheus asks for. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     const instruments = await this.#load();

@@ -25,6 +25,7 @@ import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
 import { openUpstream } from "./upstream.ts";
+import { createOutbox, runOutbox } from "./webhooks-room.ts";
 
 /** From where a gateway on this address is reached. */
 export function reachOf(host: string): Reach {
@@ -78,11 +79,17 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     total,
     inFlight: async () => sumCounts([inFlight.counts(), (await entrance.doors?.inFlight()) ?? new Map()]),
   });
+  const outbox = createOutbox(core, {
+    upstream: async () => upstream,
+    log: log.log,
+    onAttempt: (type, outcome) => metrics.webhook(type, outcome),
+  });
   const control = new ControlRoom(
     () =>
       openControlPlane({
         core,
         ...controlParts(core, { upstream, redactor, life, total }),
+        testWebhook: (hook, signal) => outbox.test(hook, signal),
         log: log.log,
       }),
     {
@@ -106,6 +113,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);
+  runOutbox(outbox, core);
 
   return {
     url: opened.url,
@@ -119,6 +127,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       withdraw(options);
       core.events.close();
       const outcome = await opened.stop(patience);
+      await outbox.close();
       await upstream.close();
       await upkeep.stop();
       await core.close();
