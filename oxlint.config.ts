@@ -73,7 +73,7 @@ export const rooms: readonly Room[] = [
     rooms: ["contract"],
     types: ["store", "catalog", "telemetry", "activity"],
   },
-  { path: "gateway/src/telemetry", packages: [...node, "@keywheel/pool", "pino", "prom-client", "@opentelemetry/api"] },
+  { path: "gateway/src/telemetry", packages: [...node, "@keywheel/pool", "pino", "prom-client", "@opentelemetry/*"] },
   {
     path: "gateway/src/cli",
     packages: ["**"],

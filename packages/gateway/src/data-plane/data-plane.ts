@@ -36,6 +36,7 @@ import {
   type SendingPatience,
 } from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
+import type { RequestTracing } from "./request-tracing.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
 import { type Limits, TokenLimits } from "./token-limits.ts";
@@ -65,6 +66,8 @@ export interface DataPlaneDeps {
   readonly redactKnown: (text: string) => string;
   /** Told that a request goes to a key now, before it is sent; it has left the one before. Never throws. */
   readonly onAsk?: (requestId: string, keyId: string) => void;
+  /** Default: nobody follows. */
+  readonly tracing?: RequestTracing | undefined;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
   readonly onRequest: (record: RequestRecord) => void;
@@ -174,6 +177,7 @@ export class DataPlane {
     request.on("error", ignore);
     response.on("error", ignore);
     const passage = this.#begin(request, response, upgrade);
+    this.#deps.tracing?.began(passage);
     try {
       this.#report(passage, await this.#serve(passage, expectsContinue));
     } catch (error) {
@@ -234,7 +238,14 @@ export class DataPlane {
       const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
       if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
       const reading = this.#readBody(admitted, expectsContinue);
-      body = reading instanceof Promise ? await this.#timed(reading, ledger) : reading;
+      if (reading instanceof Promise) {
+        const { clock } = this.#deps;
+        const readMono = clock.monotonic();
+        body = await reading;
+        const bodyMs = clock.monotonic() - readMono;
+        // Nearly always it came with the head.
+        if (bodyMs >= 1) ledger.bodyMs = bodyMs;
+      } else body = reading;
       if (body.kind === "gone") return leftEarly;
       if (body.kind === "too-large") return this.#tooLarge(admitted);
       if (body.kind === "too-slow") return this.#tooSlow(admitted);
@@ -250,16 +261,6 @@ export class DataPlane {
       if (body?.kind === "buffered") body.release();
       entry.leave();
     }
-  }
-
-  /** Notes how long a body was waited for; nearly always it came with the head. */
-  async #timed(reading: Promise<RequestBody>, ledger: Admitted["ledger"]): Promise<RequestBody> {
-    const { clock } = this.#deps;
-    const startedMono = clock.monotonic();
-    const body = await reading;
-    const bodyMs = clock.monotonic() - startedMono;
-    if (bodyMs >= 1) ledger.bodyMs = bodyMs;
-    return body;
   }
 
   #readBody({ request, response, runtime }: Admitted, expectsContinue: boolean): RequestBody | Promise<RequestBody> {
@@ -384,6 +385,7 @@ export class DataPlane {
     if (passage.header("user-agent") === undefined) headers.push("user-agent", `keywheel/${this.#deps.version}`);
     if (body.kind === "streamed" && body.lengthBytes !== undefined)
       headers.push("content-length", String(body.lengthBytes));
+    this.#deps.tracing?.attempt(passage.requestId, headers);
     const sending = this.#deps.upstream.send({
       origin: runtime.baseUrl.origin,
       method: request.method ?? "GET",

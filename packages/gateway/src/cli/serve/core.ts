@@ -12,6 +12,7 @@ import type { StoreJournal } from "../../store/journal.ts";
 import { orWithout } from "../../catalog/or-without.ts";
 import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { otelSecretVariables } from "../../telemetry/otel-config.ts";
 import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { type Environment, type Setting, variableOf } from "../settings.ts";
@@ -286,6 +287,7 @@ function nameOfGateway(dataDir: string): string {
 const ownSecrets: ReadonlySet<string> = new Set([
   ...Object.values<Setting<unknown>>(startSettings).flatMap((setting) => (setting.secret ? [variableOf(setting)] : [])),
   "PGPASSWORD",
+  ...otelSecretVariables,
 ]);
 
 function openEnvironment(

@@ -10,6 +10,7 @@ import { programVersion } from "../version.ts";
 import { logRequest } from "./access-log.ts";
 import type { Core } from "./core.ts";
 import type { LoadRoom } from "./load-room.ts";
+import type { OtelRoom } from "./otel-room.ts";
 import { readKeys } from "./readings.ts";
 
 export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnPage" | "limits"> {
@@ -19,6 +20,8 @@ export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnP
   readonly log: OpenLog;
   readonly redactor: Redactor;
   readonly inFlight: Pick<KeysInFlight, "asks" | "ended">;
+  /** Undefined while nobody collects traces. */
+  readonly otel: Pick<OtelRoom, "began" | "attempt" | "ended"> | undefined;
   /** Which of several processes this is; 0 for the one that does everything. */
   readonly worker: number;
   /** Told what happens to keys. Never throws. */
@@ -33,6 +36,7 @@ export function openDataPlane({
   redactor,
   worker,
   inFlight,
+  otel,
   tell,
   ...parts
 }: DataPlaneParts): DataPlane {
@@ -42,6 +46,7 @@ export function openDataPlane({
     newId: createRequestIds(clock.now(), worker),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
+    tracing: otel,
     onAsk: (requestId, keyId) => inFlight.asks(requestId, keyId),
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
     onNotice: (poolId, code, message) => {
@@ -50,6 +55,7 @@ export function openDataPlane({
     },
     onRequest: (record) => {
       inFlight.ended(record.requestId);
+      otel?.ended(record);
       onRequest(record);
       if (record.error !== "overloaded" && isWritten("info")) logRequest(entry, record, redactor.redactAgain);
     },

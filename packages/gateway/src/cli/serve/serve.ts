@@ -24,6 +24,7 @@ import type { Rooms } from "./server.ts";
 import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
+import { openOtel } from "./otel-room.ts";
 import { openUpstream } from "./upstream.ts";
 import { createOutbox, runOutbox } from "./webhooks-room.ts";
 
@@ -49,6 +50,8 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const upstream = await openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const limits = new TokenLimits(core.clock);
   const inFlight = new KeysInFlight();
+  const otel = await openOtel({ ...parts, catalog: core.catalog, now: () => core.clock.now() });
+  if (otel !== undefined) core.onPoolEvent((event) => otel.poolEvent(event));
   const onRequest = (record: RequestRecord): void => {
     activity.requestEnded(record);
     metrics.request(record);
@@ -61,6 +64,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     log,
     redactor,
     inFlight,
+    otel,
     worker: 0,
     onRequest,
   });
@@ -128,6 +132,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       core.events.close();
       const outcome = await opened.stop(patience);
       await outbox.close();
+      await otel?.close();
       await upstream.close();
       await upkeep.stop();
       await core.close();

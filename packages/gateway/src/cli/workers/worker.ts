@@ -21,6 +21,7 @@ import { dieLoudly } from "../die-loudly.ts";
 import { openLog } from "../open-log.ts";
 import { openLoad } from "../serve/load-room.ts";
 import { openDataPlane } from "../serve/observe.ts";
+import { openOtel } from "../serve/otel-room.ts";
 import { roomsBehindDoors } from "../serve/rooms.ts";
 import { type Patience, type Rooms, type RunningServer, startServer } from "../serve/server.ts";
 import { SessionWriter } from "../serve/session-writer.ts";
@@ -122,11 +123,20 @@ class Worker {
       onLost: (count) =>
         log.log.warn({ count }, "Records of requests were lost: the primary process does not take them"),
     });
-    const tell = (event: PoolEvent): void => relay.event(event);
+    const tell = (event: PoolEvent): void => {
+      relay.event(event);
+      otel?.poolEvent(event);
+    };
     const mirror: CatalogMirror = new CatalogMirror({
       createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
       now: () => clock.now(),
       learnSecrets: (values) => redactor.learn(values),
+    });
+    const otel = await openOtel({
+      environment: this.#environment,
+      catalog: mirror,
+      now: () => clock.now(),
+      redactor,
     });
     await mirror.apply(catalog);
     this.#mirror.resolve(mirror);
@@ -144,6 +154,7 @@ class Worker {
       log,
       redactor,
       inFlight: this.#inFlight,
+      otel,
       worker: number,
       tell,
       onRequest: (record) => relay.request(record),
@@ -183,6 +194,7 @@ class Worker {
       load.close();
       state.close();
       await upstream.close();
+      await otel?.close();
       await log.flush();
     };
     const flush = async (): Promise<undefined> => {

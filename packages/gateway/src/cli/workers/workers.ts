@@ -418,9 +418,9 @@ export function makeInnerSocket(dataDir: string): InnerSocket {
   };
 }
 
-/** What Node, its TLS, the way out and the log read. */
+/** What Node, its TLS, the way out, telemetry and the log read. */
 const common =
-  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_.*|.*_proxy|SYSTEMROOT)$/i;
+  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_.*|OTEL_.*|.*_proxy|SYSTEMROOT)$/i;
 
 /** Workers get what they need over the channel: keys in the environment are none of their business. */
 function commonOf(environment: Environment): Environment {
