@@ -295,7 +295,7 @@ describe("a gateway", () => {
     await using pool = await poolOf(gateway, { weights: [1] });
 
     expect(await pool.turns(5)).toBe("AAAAA");
-    expect(await gateway.stop(6_000)).toBe(0);
+    expect(await gateway.stop(8_000)).toBe(0);
   });
 
   it("passes what a client says of its trace through untouched while nobody collects", async () => {

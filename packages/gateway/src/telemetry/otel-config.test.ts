@@ -21,6 +21,7 @@ describe("OpenTelemetry", () => {
     expect(readOtelConfig(endpoint)).toEqual({
       traces: "http/protobuf",
       metrics: "http/protobuf",
+      exportMs: 3_000,
       serviceName: "keywheel",
       sampler: { kind: "always_on", isParentBased: true, ratio: 1 },
       metricsEveryMs: 60_000,

@@ -3,6 +3,8 @@ export interface OtelConfig {
   /** Undefined while traces are not wanted. */
   readonly traces: OtelProtocol | undefined;
   readonly metrics: OtelProtocol | undefined;
+  /** How long an export may take, its repetitions included, ms; undefined where the environment says so itself. */
+  readonly exportMs: number | undefined;
   readonly serviceName: string;
   readonly sampler: OtelSampler;
   /** Between two exports of metrics, ms. */
@@ -20,6 +22,10 @@ export interface OtelSampler {
   /** 0 to 1. */
   readonly ratio: number;
 }
+
+const timeoutVariables = ["", "TRACES_", "METRICS_"].map((signal) => `OTEL_EXPORTER_OTLP_${signal}TIMEOUT`);
+/** The specification has 10 s; a gateway that stops while the collector is away waits for it, and shall not for so long. */
+const defaultExportMs = 3_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,6 +55,7 @@ export function readOtelConfig(environment: Environment): OtelConfig | undefined
   return {
     traces,
     metrics,
+    exportMs: timeoutVariables.some((name) => read(name) !== undefined) ? undefined : defaultExportMs,
     serviceName: read("OTEL_SERVICE_NAME") ?? "keywheel",
     sampler: samplerOf(read),
     metricsEveryMs: durationOf("OTEL_METRIC_EXPORT_INTERVAL", read) ?? 60_000,

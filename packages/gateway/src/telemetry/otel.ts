@@ -94,10 +94,10 @@ export class Otel {
   readonly #cooldowns = new Map<string, { readonly at: number; readonly until: number; readonly reason: string }>();
 
   static async open(deps: OtelDeps): Promise<Otel> {
-    const { traces, metrics } = deps.config;
+    const { traces, metrics, exportMs } = deps.config;
     const [spans, points] = await Promise.all([
-      traces === undefined ? undefined : openSpanExporter(traces),
-      metrics === undefined ? undefined : openMetricExporter(metrics),
+      traces === undefined ? undefined : openSpanExporter(traces, exportMs),
+      metrics === undefined ? undefined : openMetricExporter(metrics, exportMs),
     ]);
     return new Otel(deps, spans, points);
   }
@@ -349,18 +349,21 @@ function samplerOf({ kind, isParentBased, ratio }: OtelSampler): Sampler {
   return isParentBased ? new ParentBasedSampler({ root: own }) : own;
 }
 
-async function openSpanExporter(protocol: OtelProtocol): Promise<SpanExporter> {
+async function openSpanExporter(protocol: OtelProtocol, timeoutMillis: number | undefined): Promise<SpanExporter> {
   const { OTLPTraceExporter } =
     protocol === "http/json"
       ? await import("@opentelemetry/exporter-trace-otlp-http")
       : await import("@opentelemetry/exporter-trace-otlp-proto");
-  return new OTLPTraceExporter();
+  return new OTLPTraceExporter(timeoutMillis === undefined ? {} : { timeoutMillis });
 }
 
-async function openMetricExporter(protocol: OtelProtocol): Promise<PushMetricExporter> {
+async function openMetricExporter(
+  protocol: OtelProtocol,
+  timeoutMillis: number | undefined,
+): Promise<PushMetricExporter> {
   const { OTLPMetricExporter } =
     protocol === "http/json"
       ? await import("@opentelemetry/exporter-metrics-otlp-http")
       : await import("@opentelemetry/exporter-metrics-otlp-proto");
-  return new OTLPMetricExporter();
+  return new OTLPMetricExporter(timeoutMillis === undefined ? {} : { timeoutMillis });
 }
