@@ -63,16 +63,31 @@ export const rooms: readonly Room[] = [
     types: ["store", "catalog", "data-plane", "telemetry"],
   },
   {
+    path: "gateway/src/webhooks",
+    packages: [...node, "@keywheel/pool"],
+    types: ["contract", "store", "catalog", "activity"],
+  },
+  {
     path: "gateway/src/control-plane",
     packages: [...node, "@keywheel/pool", "hono", "hono/**", "@hono/node-server", "@hono/node-server/**", ...schemas],
     rooms: ["contract"],
     types: ["store", "catalog", "telemetry", "activity"],
   },
-  { path: "gateway/src/telemetry", packages: [...node, "@keywheel/pool", "pino", "prom-client", "@opentelemetry/api"] },
+  { path: "gateway/src/telemetry", packages: [...node, "@keywheel/pool", "pino", "prom-client", "@opentelemetry/*"] },
   {
     path: "gateway/src/cli",
     packages: ["**"],
-    rooms: ["contract", "store", "state", "catalog", "data-plane", "activity", "control-plane", "telemetry"],
+    rooms: [
+      "contract",
+      "store",
+      "state",
+      "catalog",
+      "data-plane",
+      "activity",
+      "webhooks",
+      "control-plane",
+      "telemetry",
+    ],
   },
 
   {

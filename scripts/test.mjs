@@ -6,6 +6,7 @@ import { ensureHaproxy } from "./lib/haproxy.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
+import { ensurePrometheus } from "./lib/prometheus.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
 import { apiReference, docsSite, ensureSideInstall, runtimes } from "./lib/side-install.mjs";
 import { say } from "./lib/say.mjs";
@@ -25,6 +26,7 @@ try {
   await ensureBuilt();
   await ensureBrowser();
   await ensureHaproxy();
+  await ensurePrometheus();
   await ensureSideInstall(runtimes);
   await ensureSideInstall(apiReference);
   await ensureSideInstall(docsSite);

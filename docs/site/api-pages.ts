@@ -71,6 +71,7 @@ const titles: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   keys: { en: "Keys", ko: "키" },
   tokens: { en: "Gateway tokens", ko: "게이트웨이 토큰" },
   sessions: { en: "Sessions", ko: "세션" },
+  webhooks: { en: "Webhooks", ko: "웹훅" },
   activity: { en: "Activity and usage", ko: "활동과 사용량" },
   transfer: { en: "Export and import", ko: "내보내기와 가져오기" },
   gateway: { en: "Gateway", ko: "게이트웨이" },

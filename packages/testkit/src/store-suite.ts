@@ -5,10 +5,12 @@ import type {
   KeyPatch,
   KeyRecord,
   ProviderRecord,
+  QueuedDelivery,
   Store,
   StoredRequest,
   TokenRecord,
   UsageSum,
+  WebhookRecord,
 } from "../../gateway/src/store/store.ts";
 
 /** A store under test. */
@@ -54,6 +56,36 @@ export function aKeyRecord(parts: Partial<KeyRecord> = {}): KeyRecord {
     disabledReason: null,
     createdAt,
     updatedAt: createdAt,
+    ...parts,
+  };
+}
+
+export function aWebhookRecord(parts: Partial<WebhookRecord> = {}): WebhookRecord {
+  const id = parts.id ?? "whk_1";
+  return {
+    id,
+    name: "pager",
+    url: "https://hooks.example.com/keywheel?team=1",
+    events: null,
+    enabled: true,
+    disabledReason: null,
+    secret: {
+      kind: "literal",
+      value: new Secret(`whsec_${Buffer.from(`secret of ${id}`.padEnd(32)).toString("base64")}`),
+    },
+    createdAt,
+    updatedAt: createdAt,
+    ...parts,
+  };
+}
+
+export function aDelivery(parts: Partial<QueuedDelivery> = {}): QueuedDelivery {
+  return {
+    id: "msg_1",
+    webhookId: "whk_1",
+    type: "key.disabled",
+    body: '{"type":"key.disabled"}',
+    createdAt,
     ...parts,
   };
 }
@@ -149,6 +181,10 @@ export function describeStore(name: string, make: () => Promise<StoreFixture>): 
     );
     describeOutcomes(() => store);
     describeTokens(
+      () => store,
+      () => fixture.reopen(),
+    );
+    describeWebhooks(
       () => store,
       () => fixture.reopen(),
     );
@@ -300,7 +336,7 @@ function describeProviders(current: Current, reopen: Reopen): void {
 
       await current().deleteProvider("prv_1");
 
-      expect(await current().load()).toEqual({ providers: [], keys: [], tokens: [], health: [] });
+      expect(await current().load()).toEqual({ providers: [], keys: [], tokens: [], webhooks: [], health: [] });
       expect((await current().listSessions({ limit: 10 })).sessions).toEqual([]);
     });
   });
@@ -591,6 +627,129 @@ function describeTokens(current: Current, reopen: Reopen): void {
       await current().deleteToken("tok_9");
 
       expect((await current().load()).tokens).toEqual([]);
+    });
+  });
+}
+
+function describeWebhooks(current: Current, reopen: Reopen): void {
+  const at = createdAt;
+  const take = (now: number, limit = 10) => current().takeDueDeliveries({ now, leaseUntil: now + 1_000, limit });
+  const outcome = { attempts: 1, nextAt: null, delivered: true, lastStatus: 204, lastError: null, lastAt: at + 7 };
+
+  describe("webhooks", () => {
+    it("are read as they were written, their secrets too", async () => {
+      const hooks = [
+        aWebhookRecord(),
+        aWebhookRecord({ id: "whk_2", name: "", events: ["key.disabled"], enabled: false }),
+      ];
+      for (const hook of hooks) await current().insertWebhook(hook);
+
+      const { webhooks } = await (await reopen()).load();
+
+      expect(webhooks).toEqual(hooks);
+      expect(webhooks.map(({ secret }) => (secret.kind === "literal" ? secret.value.reveal() : ""))).toEqual(
+        hooks.map(({ secret }) => (secret.kind === "literal" ? secret.value.reveal() : "")),
+      );
+    });
+
+    it("take on what is changed, and keep the rest", async () => {
+      const other = aWebhookRecord({ id: "whk_2" });
+      for (const hook of [aWebhookRecord(), other]) await current().insertWebhook(hook);
+      const patch = { events: ["key.disabled"], enabled: false, disabledReason: "gone", updatedAt: at + 1 } as const;
+
+      await current().updateWebhook("whk_1", patch);
+
+      expect((await current().load()).webhooks).toEqual([{ ...aWebhookRecord(), ...patch }, other]);
+      await expect(current().updateWebhook("whk_9", patch)).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    it("take what waits to be sent with them", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      await current().insertDeliveries([aDelivery()], 10);
+
+      await current().deleteWebhook("whk_1");
+      await current().deleteWebhook("whk_1");
+
+      expect((await current().load()).webhooks).toEqual([]);
+      expect(await current().nextDeliveryAt()).toBeUndefined();
+    });
+  });
+
+  describe("deliveries", () => {
+    it("are given to one who takes them, until the lease is over", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      await current().insertDeliveries([aDelivery(), aDelivery({ id: "msg_2", createdAt: at + 5 })], 10);
+
+      expect((await take(at)).map(({ id }) => id)).toEqual(["msg_1"]);
+      expect((await take(at + 10)).map(({ id }) => id)).toEqual(["msg_2"]);
+      expect(await take(at + 10)).toEqual([]);
+      expect(await current().nextDeliveryAt()).toBe(at + 1_000);
+      expect(
+        await (await reopen()).takeDueDeliveries({ now: at + 1_000, leaseUntil: at + 9_000, limit: 9 }),
+      ).toMatchObject([{ ...aDelivery(), attempts: 0, delivered: false, lastStatus: null }]);
+    });
+
+    it("are taken by one of several at the same time", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      const ids = Array.from({ length: 30 }, (_, number) => `msg_${number}`);
+      await current().insertDeliveries(
+        ids.map((id) => aDelivery({ id })),
+        100,
+      );
+
+      const taken = await Promise.all(Array.from({ length: 6 }, () => take(at, 10)));
+
+      expect(
+        taken
+          .flat()
+          .map(({ id }) => id)
+          .sort(),
+      ).toEqual([...ids].sort());
+    });
+
+    it("keep what became of them, and are due no more once they are settled", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      await current().insertDeliveries([aDelivery(), aDelivery({ id: "msg_2" })], 10);
+      const failed = {
+        ...outcome,
+        delivered: false,
+        nextAt: at + 60_000,
+        lastStatus: 500,
+        lastError: "It answered 500.",
+      };
+
+      await current().saveDeliveryOutcome({ id: "msg_1", ...outcome });
+      await current().saveDeliveryOutcome({ id: "msg_2", ...failed });
+      await current().saveDeliveryOutcome({ id: "msg_9", ...outcome });
+
+      expect(await current().listDeliveries("whk_1", 10)).toEqual([
+        { ...aDelivery({ id: "msg_2" }), ...failed },
+        { ...aDelivery(), ...outcome },
+      ]);
+      expect(await current().nextDeliveryAt()).toBe(at + 60_000);
+    });
+
+    it("are bounded: what is too much, known already or of nobody is left out", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      await current().insertDeliveries([aDelivery()], 2);
+
+      const many = [aDelivery(), aDelivery({ id: "msg_2" }), aDelivery({ id: "msg_3", webhookId: "whk_9" })];
+      await current().insertDeliveries(many, 2);
+      expect(await current().insertDeliveries([aDelivery({ id: "msg_4" })], 1)).toBe(0);
+
+      expect((await current().listDeliveries("whk_1", 10)).map(({ id }) => id)).toEqual(["msg_1"]);
+    });
+
+    it("are let go of once they are settled and old, one webhook's apart from another's", async () => {
+      for (const id of ["whk_1", "whk_2"]) await current().insertWebhook(aWebhookRecord({ id }));
+      const all = ["msg_1", "msg_2", "msg_3", "msg_4"].map((id) => aDelivery({ id }));
+      await current().insertDeliveries([...all, aDelivery({ id: "msg_5", webhookId: "whk_2" })], 10);
+      for (const id of ["msg_2", "msg_3", "msg_4", "msg_5"]) await current().saveDeliveryOutcome({ id, ...outcome });
+
+      await current().pruneDeliveries(1);
+
+      expect((await current().listDeliveries("whk_1", 10)).map(({ id }) => id)).toEqual(["msg_4", "msg_1"]);
+      expect((await current().listDeliveries("whk_2", 10)).map(({ id }) => id)).toEqual(["msg_5"]);
     });
   });
 }

@@ -29,7 +29,7 @@ export type BaseUrlFault = Extract<
   | "metadata_host"
 >;
 
-interface Refusal {
+export interface Refusal {
   readonly code: BaseUrlFault;
   readonly problem: string;
 }
@@ -39,7 +39,7 @@ const maxUrlLength = 2048;
 /** The base URL of a provider as it is stored: checked, without a slash at its end. */
 export function parseBaseUrl(raw: string, options: BaseUrlOptions): ParsedBaseUrl {
   const { text } = trimInvisible(raw);
-  const problem = problemOfText(text);
+  const problem = problemOfText(text, "base URL");
   if (problem !== undefined) return { ok: false, ...problem };
   const url = URL.parse(text);
   if (url === null || url.hostname === "") {
@@ -50,18 +50,18 @@ export function parseBaseUrl(raw: string, options: BaseUrlOptions): ParsedBaseUr
   return { ok: true, url: `${url.origin}${url.pathname.replace(/\/+$/, "")}` };
 }
 
-/** What the URL parser would repair or lose in silence. */
-function problemOfText(text: string): Refusal | undefined {
-  if (text === "") return { code: "empty", problem: "The base URL is empty" };
+/** What the URL parser would repair or lose in silence. @param what what the URL is called */
+export function problemOfText(text: string, what: string): Refusal | undefined {
+  if (text === "") return { code: "empty", problem: `The ${what} is empty` };
   if (text.length > maxUrlLength)
-    return { code: "too_long", problem: `The base URL has more than ${maxUrlLength} characters` };
+    return { code: "too_long", problem: `The ${what} has more than ${maxUrlLength} characters` };
   if (/[\s\p{Cc}]/u.test(text))
-    return { code: "white_space", problem: "There is white space or a line break inside the base URL" };
-  if (text.includes("\\")) return { code: "backslash", problem: "There is a backslash in the base URL: write slashes" };
+    return { code: "white_space", problem: `There is white space or a line break inside the ${what}` };
+  if (text.includes("\\")) return { code: "backslash", problem: `There is a backslash in the ${what}: write slashes` };
   if (/[{}<>]/.test(text))
-    return { code: "placeholder", problem: "There is a placeholder in the base URL: put your own value in its place" };
+    return { code: "placeholder", problem: `There is a placeholder in the ${what}: put your own value in its place` };
   if (!/^https?:\/\//i.test(text))
-    return { code: "scheme", problem: "The base URL must begin with https:// or http://" };
+    return { code: "scheme", problem: `The ${what} must begin with https:// or http://` };
   return undefined;
 }
 
@@ -87,7 +87,8 @@ function problemOfUrl(url: URL): Refusal | undefined {
   return undefined;
 }
 
-function problemOfHost(hostname: string, { allowPrivateMetadata }: BaseUrlOptions): Refusal | undefined {
+/** Whether a host is one that nothing may be sent to. */
+export function problemOfHost(hostname: string, { allowPrivateMetadata }: BaseUrlOptions): Refusal | undefined {
   if (allowPrivateMetadata || !isMetadataHost(hostname)) return undefined;
   const problem =
     "This is a link-local or cloud metadata address, which could hand out this machine's credentials. " +

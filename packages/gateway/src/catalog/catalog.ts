@@ -1,6 +1,6 @@
 import { KeywheelError, type Pool, type PoolEvent, type Secret, sessionValueHash } from "@keywheel/pool";
 import type { ProviderSettings } from "../contract/settings.ts";
-import type { KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
+import type { KeyRecord, KeyTotals, ProviderRecord, TokenRecord } from "../store/store.ts";
 import { CatalogCore, type CatalogDeps } from "./core.ts";
 import { DeclaredBook } from "./declared/declared-book.ts";
 import type { Resolution } from "./environment.ts";
@@ -13,6 +13,7 @@ import { ProviderBook } from "./provider-book.ts";
 import type { ProviderEntry } from "./provider-entry.ts";
 import { TokenBook } from "./token-book.ts";
 import { TransferBook } from "./transfer-book.ts";
+import { WebhookBook } from "./webhook-book.ts";
 
 /** A provider as requests need it: everything resolved, nothing to be looked up in a database. */
 export interface ProviderRuntime {
@@ -57,6 +58,7 @@ export class Catalog implements CatalogView {
   readonly tokens: TokenBook;
   readonly transfer: TransferBook;
   readonly declared: DeclaredBook;
+  readonly webhooks: WebhookBook;
   readonly presets: readonly ProviderPreset[] = providerPresets;
   readonly #core: CatalogCore;
   #requiresToken = false;
@@ -84,6 +86,7 @@ export class Catalog implements CatalogView {
     this.tokens = new TokenBook(this.#core, deps.stored.tokens);
     this.transfer = new TransferBook(this.#core, this.providers);
     this.declared = new DeclaredBook(this.#core, this.tokens);
+    this.webhooks = new WebhookBook(this.#core, deps.stored.webhooks);
   }
 
   bySlug(slug: string): ProviderRuntime | undefined {
@@ -98,6 +101,11 @@ export class Catalog implements CatalogView {
   /** Undefined for a key that is gone. */
   labelOfKey(keyId: string): string | undefined {
     return this.#core.ownerOf(keyId)?.labelOf(keyId);
+  }
+
+  /** Undefined for a key that is gone. */
+  recordOfKey(keyId: string): KeyRecord | undefined {
+    return this.#core.ownerOf(keyId)?.cell(keyId)?.record;
   }
 
   /** Masked; undefined for a key that is gone. */
@@ -229,6 +237,7 @@ export class Catalog implements CatalogView {
       const stored = await store.load();
       await followStored(this.#core, stored, (keyId) => refused.has(keyId));
       this.tokens.follow(stored.tokens);
+      this.webhooks.follow(stored.webhooks);
     } catch (error) {
       store.feed?.distrust();
       throw error;

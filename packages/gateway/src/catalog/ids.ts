@@ -8,7 +8,7 @@ export function randomText(characters: number, random: RandomBytes): string {
   return Array.from(random(characters), (byte) => alphabet[byte & 31]).join("");
 }
 
-export type IdPrefix = "prv" | "key" | "tok";
+export type IdPrefix = "prv" | "key" | "tok" | "whk" | "msg";
 
 /** Makes ids of 100 random bits: `key_…`. */
 export function createIdSource(random: RandomBytes): (prefix: IdPrefix) => string {

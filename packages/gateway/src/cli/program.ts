@@ -6,6 +6,7 @@ import { addDataCommands } from "./program-data.ts";
 import { addKeyCommands } from "./program-keys.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import { addProviderCommands } from "./program-providers.ts";
+import { addWebhookCommands } from "./program-webhooks.ts";
 import type { Flags, Setting } from "./settings.ts";
 import { startSettings } from "./start-options.ts";
 import { describeVersion } from "./version.ts";
@@ -31,6 +32,7 @@ export function buildProgram(actions: Actions): Command {
   addConnect(program, actions);
   addSessionCommands(program, actions);
   addTokenCommands(program, actions);
+  addWebhookCommands(program, actions);
   addStatus(program, actions);
   addDoctor(program, actions);
   addDataCommands(program, actions);

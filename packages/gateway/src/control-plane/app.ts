@@ -11,7 +11,7 @@ import type { ConfigState } from "../contract/config-file.ts";
 import { fieldErrorsOf } from "../contract/field-errors.ts";
 import type { KeyTestResult } from "../contract/key.ts";
 import type { LoadState } from "../telemetry/load-watch.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, WebhookRecord } from "../store/store.ts";
 import type { AdminAuth } from "./auth.ts";
 import type { EventHub } from "./event-hub.ts";
 import { addDocument } from "./openapi.ts";
@@ -32,6 +32,7 @@ import { addStatusRoutes } from "./routes/status.ts";
 import { addTokenRoutes } from "./routes/tokens.ts";
 import { addTransferRoutes } from "./routes/transfer.ts";
 import { addUsageRoutes } from "./routes/usage.ts";
+import { addWebhookRoutes } from "./routes/webhooks.ts";
 import { signedIn } from "./signed-in.ts";
 
 /** What is known of the running gateway. */
@@ -56,9 +57,18 @@ export interface ConfigPlane {
   reload(): Promise<ConfigState>;
 }
 
+export interface WebhookTestOutcome {
+  readonly delivered: boolean;
+  /** Undefined if there was no answer. */
+  readonly status: number | undefined;
+  /** Empty if it was delivered. */
+  readonly problem: string;
+  readonly durationMs: number;
+}
+
 export interface ControlPlaneDeps {
   readonly catalog: Catalog;
-  readonly store: Pick<Store, "listSessions" | "trouble">;
+  readonly store: Pick<Store, "listSessions" | "listDeliveries" | "trouble">;
   readonly auth: AdminAuth;
   readonly activity: Pick<Activity, "requests" | "request" | "usage">;
   readonly notices: {
@@ -73,6 +83,8 @@ export interface ControlPlaneDeps {
   readonly info: GatewayInfo;
   /** A cheap call to the provider with exactly this key, which changes nothing. Expected outcomes are values. */
   readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  /** Sends one message there at once, and keeps what became of it. @throws KeywheelError store_unavailable */
+  readonly testWebhook: (hook: WebhookRecord, signal: AbortSignal) => Promise<WebhookTestOutcome>;
   /**
    * The models that a provider names; no key is judged by its answer.
    *
@@ -151,6 +163,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addRequestRoutes(app, deps);
   addUsageRoutes(app, deps);
   addNoticeRoutes(app, deps);
+  addWebhookRoutes(app, deps);
   addTransferRoutes(app, deps);
   addConfigRoutes(app, deps);
   addEventRoutes(app, deps);

@@ -141,6 +141,7 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
       clock,
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
       onTrouble: () => undefined,
+      onNotice: () => undefined,
       load: { state: () => load },
       sharing: { trouble: () => sharing.trouble },
     });
@@ -169,6 +170,12 @@ export async function openControlBench(options: ControlBenchOptions = {}): Promi
         load: () => ({ ...load, running: 3, mostRunning: 100 }),
       },
       testKey,
+      testWebhook: async () => ({
+        delivered: false,
+        status: 500,
+        problem: "The receiver answered 500.",
+        durationMs: 12.3,
+      }),
       listModels: async () => ["model-b", "model-a"],
       flushSessions: () => store.saveSessions(state.drainTouchedSessions(1_000)),
       onError: () => undefined,

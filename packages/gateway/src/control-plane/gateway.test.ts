@@ -637,6 +637,7 @@ describe("the state of the gateway", () => {
       plane: {
         store: {
           listSessions: () => expect.unreachable(),
+          listDeliveries: () => expect.unreachable(),
           get trouble() {
             return trouble;
           },

@@ -11,6 +11,8 @@ export interface Ledger {
   model?: string;
   sessionId?: string;
   requestBytes: number;
+  /** How long the client's body was waited for, ms; undefined if that was below 1 ms. */
+  bodyMs?: number;
   /** How the pool stood when no key was left. */
   standing?: Standing;
   readonly attempts: AttemptRecord[];

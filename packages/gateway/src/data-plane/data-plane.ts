@@ -36,6 +36,7 @@ import {
   type SendingPatience,
 } from "./request-body.ts";
 import type { RequestRecord } from "./request-record.ts";
+import type { RequestTracing } from "./request-tracing.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 import { parseTarget } from "./target.ts";
 import { type Limits, TokenLimits } from "./token-limits.ts";
@@ -63,6 +64,10 @@ export interface DataPlaneDeps {
   readonly redact: (text: string) => string;
   /** Takes the values that are known out of a text, and nothing else. */
   readonly redactKnown: (text: string) => string;
+  /** Told that a request goes to a key now, before it is sent; it has left the one before. Never throws. */
+  readonly onAsk?: (requestId: string, keyId: string) => void;
+  /** Default: nobody follows. */
+  readonly tracing?: RequestTracing | undefined;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
   readonly onRequest: (record: RequestRecord) => void;
@@ -172,6 +177,7 @@ export class DataPlane {
     request.on("error", ignore);
     response.on("error", ignore);
     const passage = this.#begin(request, response, upgrade);
+    this.#deps.tracing?.began(passage);
     try {
       this.#report(passage, await this.#serve(passage, expectsContinue));
     } catch (error) {
@@ -232,7 +238,14 @@ export class DataPlane {
       const refused = admitted.upgrade === undefined ? undefined : refuseUpgrade(admitted.request);
       if (refused !== undefined) return this.#answer(admitted, { code: "invalid_request", message: refused });
       const reading = this.#readBody(admitted, expectsContinue);
-      body = reading instanceof Promise ? await reading : reading;
+      if (reading instanceof Promise) {
+        const { clock } = this.#deps;
+        const readMono = clock.monotonic();
+        body = await reading;
+        const bodyMs = clock.monotonic() - readMono;
+        // Nearly always it came with the head.
+        if (bodyMs >= 1) ledger.bodyMs = bodyMs;
+      } else body = reading;
       if (body.kind === "gone") return leftEarly;
       if (body.kind === "too-large") return this.#tooLarge(admitted);
       if (body.kind === "too-slow") return this.#tooSlow(admitted);
@@ -264,7 +277,7 @@ export class DataPlane {
 
   async #viaPool(passage: Admitted, body: SendableBody): Promise<Result> {
     const { runtime, requestId, ledger } = passage;
-    const { clock, onAttempt, onNotice } = this.#deps;
+    const { clock, onAsk, onAttempt, onNotice } = this.#deps;
     const { question, model, mayShowObjects } = askPool(passage, body, this.#sharedValues);
     if (model !== undefined) ledger.model = model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
@@ -272,7 +285,10 @@ export class DataPlane {
       requestId,
       pool: runtime.pool,
       question,
-      transport: (keyId) => this.#send(passage, body, runtime.secretOf(keyId)),
+      transport: (keyId) => {
+        onAsk?.(requestId, keyId);
+        return this.#send(passage, body, runtime.secretOf(keyId));
+      },
       judge: judgeFor(runtime.record),
       replayable: body.kind !== "streamed",
       providerRetries: runtime.settings.retry.providerErrors,
@@ -369,6 +385,7 @@ export class DataPlane {
     if (passage.header("user-agent") === undefined) headers.push("user-agent", `keywheel/${this.#deps.version}`);
     if (body.kind === "streamed" && body.lengthBytes !== undefined)
       headers.push("content-length", String(body.lengthBytes));
+    this.#deps.tracing?.attempt(passage.requestId, headers);
     const sending = this.#deps.upstream.send({
       origin: runtime.baseUrl.origin,
       method: request.method ?? "GET",

@@ -22,6 +22,8 @@ export interface RequestRecord {
   readonly attempts: readonly AttemptRecord[];
   readonly ending: "completed" | "truncated" | "failed" | "gone";
   readonly requestBytes: number;
+  /** How long the client's body was waited for, ms; undefined if that was below 1 ms. */
+  readonly bodyMs?: number;
   readonly responseBytes?: number;
   /** What the answer cost, if it told. */
   readonly usage?: Usage;

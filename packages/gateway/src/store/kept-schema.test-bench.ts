@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Secret } from "@keywheel/pool";
 import {
+  aDelivery,
   aDisabledRecord,
   aHealthRecord,
   aKeyRecord,
@@ -13,6 +14,7 @@ import {
   aTokenRecord,
   aTouchedSession,
   aUsageSum,
+  aWebhookRecord,
 } from "../../../testkit/src/store-suite.ts";
 import { migrations } from "./migrations.ts";
 import { openStore } from "./open-store.ts";
@@ -55,6 +57,8 @@ async function fill(store: OpenedStore): Promise<void> {
     aKeyRecord({ id: "key_3" }),
   ]);
   await store.insertToken(aTokenRecord());
+  await store.insertWebhook(aWebhookRecord());
+  await store.insertDeliveries([aDelivery(), aDelivery({ id: "msg_2" })], 10);
   await store.saveOutcomes([
     { kind: "health", record: aHealthRecord() },
     { kind: "health", record: aHealthRecord({ model: "gpt-test" }) },
@@ -75,7 +79,7 @@ async function fill(store: OpenedStore): Promise<void> {
 
 /** Everything that can be read, as JSON: secrets opened. */
 export async function contentsOf(store: OpenedStore): Promise<unknown> {
-  const state = await store.load();
+  const { webhooks, ...state } = await store.load();
   const bindings: unknown[] = [];
   for await (const page of store.readBindings(() => 0)) bindings.push(...page);
   // The lane is this process's own, not of what is stored.
@@ -83,6 +87,8 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
   const contents = {
     masterKeyMatches: store.masterKeyMatches,
     ...state,
+    // Databases from before there were any are compared as they were described then.
+    ...(webhooks.length > 0 && { webhooks, deliveries: await store.listDeliveries(webhooks[0]?.id ?? "", 10) }),
     sessions: (await store.listSessions({ limit: 10 })).sessions,
     bindings,
     pins: [...(await store.readPins("object", 10)), ...(await store.readPins("conversation", 10))],

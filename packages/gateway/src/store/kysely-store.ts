@@ -3,6 +3,7 @@ import { isKeywheelError, KeywheelError } from "@keywheel/pool";
 import { Kysely, type Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
 import { ConfigurationVersion } from "./configuration-version.ts";
+import * as deliveries from "./delivery-rows.ts";
 import type { DatabaseEngine } from "./engine.ts";
 import * as keys from "./key-rows.ts";
 import { setMeta, setMetaOnce } from "./meta-rows.ts";
@@ -20,6 +21,7 @@ import type * as port from "./store.ts";
 import { toKeywheelError } from "./store-errors.ts";
 import * as tokens from "./token-rows.ts";
 import * as usage from "./usage-rows.ts";
+import * as webhooks from "./webhook-rows.ts";
 
 export interface KyselyStoreOptions {
   readonly engine: DatabaseEngine;
@@ -38,7 +40,7 @@ export interface KyselyStoreOptions {
 const removedAtOnce = 1000;
 const bindingsAtOnce = 10_000;
 /** Without these nothing can be served; what lies in the others can be done without. */
-const neededTables = ["meta", "providers", "keys", "key_healths", "tokens"] as const;
+const neededTables = ["meta", "providers", "keys", "key_healths", "tokens", "webhooks"] as const;
 /** The whole file is looked at a little after the start, which it must not hold up, and then now and then. */
 const firstLookMs = 3_000;
 const soundLookMs = 3_600_000;
@@ -155,6 +157,7 @@ export class KyselyStore implements port.OpenedStore {
         providers: await providers.resealProviders(trx, this.#secrets, to),
         keys: await keys.resealKeys(trx, this.#secrets, to),
       };
+      await webhooks.resealWebhooks(trx, this.#secrets, to);
       await to.writeCanary(trx);
       beforeCommit();
       return resealed;
@@ -167,6 +170,7 @@ export class KyselyStore implements port.OpenedStore {
         providers: await providers.readProviders(trx, this.#secrets),
         keys: await keys.readKeys(trx, this.#secrets),
         tokens: await tokens.readTokens(trx),
+        webhooks: await webhooks.readWebhooks(trx, this.#secrets),
         health: await outcomes.readHealths(trx),
       }),
       (version, trx) => version.see(trx),
@@ -291,6 +295,43 @@ export class KyselyStore implements port.OpenedStore {
 
   touchTokens(used: readonly { readonly id: string; readonly at: number }[]): Promise<void> {
     return this.#write((trx) => tokens.touchTokens(trx, used));
+  }
+
+  async insertWebhook(webhook: port.WebhookRecord): Promise<void> {
+    await this.#refuseUnsealable([webhook.secret]);
+    await this.#change((trx) => webhooks.insertWebhook(trx, this.#secrets, webhook));
+  }
+
+  updateWebhook(id: string, patch: port.WebhookPatch): Promise<void> {
+    return this.#change((trx) => webhooks.updateWebhook(trx, id, patch));
+  }
+
+  deleteWebhook(id: string): Promise<void> {
+    return this.#forget((trx) => webhooks.deleteWebhook(trx, id));
+  }
+
+  insertDeliveries(queued: readonly port.QueuedDelivery[], mostWaiting: number): Promise<number> {
+    return this.#write((trx) => deliveries.insertDeliveries(trx, queued, mostWaiting));
+  }
+
+  takeDueDeliveries(limits: Parameters<port.Store["takeDueDeliveries"]>[0]): Promise<readonly port.DeliveryRecord[]> {
+    return this.#write((trx) => deliveries.takeDueDeliveries(trx, limits));
+  }
+
+  nextDeliveryAt(): Promise<number | undefined> {
+    return this.#read(this.#reader, deliveries.nextDeliveryAt);
+  }
+
+  saveDeliveryOutcome(outcome: port.DeliveryOutcome): Promise<void> {
+    return this.#write((trx) => deliveries.saveDeliveryOutcome(trx, outcome));
+  }
+
+  listDeliveries(webhookId: string, limit: number): Promise<readonly port.DeliveryRecord[]> {
+    return this.#read(this.#reader, (db) => deliveries.listDeliveries(db, webhookId, limit));
+  }
+
+  pruneDeliveries(keep: number): Promise<void> {
+    return this.#write((trx) => deliveries.pruneDeliveries(trx, keep));
   }
 
   saveSessions(touched: readonly TouchedSession[]): Promise<void> {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Secret } from "@keywheel/pool";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { aKeyRecord, aProviderRecord } from "../../../testkit/src/store-suite.ts";
+import { aKeyRecord, aProviderRecord, aWebhookRecord } from "../../../testkit/src/store-suite.ts";
 import { rotateMasterKey, type RotationOptions, type RotationStep } from "./master-key-rotation.ts";
 import { openStore } from "./open-store.ts";
 
@@ -215,6 +215,7 @@ async function aFilledDataDir(masterKey?: string): Promise<string> {
     ...literal,
     aKeyRecord({ id: "key_ref", secret: { kind: "reference", name: "OPENAI_KEY" } }),
   ]);
+  await store.insertWebhook(aWebhookRecord());
   await store.close();
   return dataDir;
 }
@@ -222,7 +223,9 @@ async function aFilledDataDir(masterKey?: string): Promise<string> {
 async function expectAllReadable(source: { dataDir: string; masterKey?: string }): Promise<void> {
   const store = await openStore(source);
   try {
-    const { providers, keys } = await store.load();
+    const { providers, keys, webhooks } = await store.load();
+    const [hook] = webhooks.map(({ secret }) => (secret.kind === "literal" ? secret.value.reveal() : secret.kind));
+    expect(hook).toMatch(/^whsec_/);
     const read = [...providers.map(({ apiKey }) => apiKey), ...keys.map(({ secret }) => secret)];
     const values = read.map((secret) => (secret?.kind === "literal" ? secret.value.reveal() : secret?.kind));
     expect(store.masterKeyMatches).toBe(true);

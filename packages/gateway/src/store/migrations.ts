@@ -10,7 +10,10 @@ interface Migration {
 }
 
 /** In the order in which they are applied. */
-export const migrations: readonly Migration[] = [{ name: "0001-first", up: createFirstTables }];
+export const migrations: readonly Migration[] = [
+  { name: "0001-first", up: createFirstTables },
+  { name: "0002-webhooks", up: createWebhooks },
+];
 
 /**
  * Brings a database to the newest shape, all or nothing.
@@ -231,6 +234,39 @@ async function createUsage(db: Kysely<Database>): Promise<void> {
     .addColumn("successes", "bigint", (column) => column.notNull())
     .addColumn("failures", "bigint", (column) => column.notNull())
     .addColumn("last_used_at", "bigint", (column) => column.notNull())
+    .execute();
+}
+
+async function createWebhooks(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await withSecret(engine.addSequence(db.schema.createTable("webhooks")))
+    .addColumn("id", "text", (column) => column.notNull().unique())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("url", "text", (column) => column.notNull())
+    .addColumn("events", "text")
+    .addColumn("enabled", "integer", (column) => column.notNull())
+    .addColumn("disabled_reason", "text")
+    .addColumn("created_at", "bigint", (column) => column.notNull())
+    .addColumn("updated_at", "bigint", (column) => column.notNull())
+    .execute();
+  await engine
+    .addSequence(db.schema.createTable("webhook_deliveries"))
+    .addColumn("id", "text", (column) => column.notNull().unique())
+    .addColumn("webhook_id", "text", (column) => column.notNull().references("webhooks.id").onDelete("cascade"))
+    .addColumn("type", "text", (column) => column.notNull())
+    .addColumn("body", "text", (column) => column.notNull())
+    .addColumn("created_at", "bigint", (column) => column.notNull())
+    .addColumn("attempts", "integer", (column) => column.notNull())
+    .addColumn("next_at", "bigint")
+    .addColumn("delivered", "integer", (column) => column.notNull())
+    .addColumn("last_status", "integer")
+    .addColumn("last_error", "text")
+    .addColumn("last_at", "bigint")
+    .execute();
+  await db.schema.createIndex("webhook_deliveries_due").on("webhook_deliveries").columns(["next_at"]).execute();
+  await db.schema
+    .createIndex("webhook_deliveries_by_webhook")
+    .on("webhook_deliveries")
+    .columns(["webhook_id", "seq"])
     .execute();
 }
 

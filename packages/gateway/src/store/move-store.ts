@@ -19,6 +19,8 @@ const tables: Readonly<Record<Table, readonly string[]>> = {
   keys: ["seq"],
   key_healths: ["key_id", "model"],
   tokens: ["seq"],
+  webhooks: ["seq"],
+  webhook_deliveries: ["seq"],
   sessions: ["seq"],
   pins: ["provider_id", "kind", "fingerprint_high", "fingerprint_low"],
   requests: ["seq"],
@@ -29,7 +31,7 @@ const tables: Readonly<Record<Table, readonly string[]>> = {
 };
 const tableNames = Object.keys(tables) as Table[];
 /** Those whose rows the database numbers. */
-const numbered: readonly Table[] = ["providers", "keys", "tokens", "sessions"];
+const numbered: readonly Table[] = ["providers", "keys", "tokens", "webhooks", "webhook_deliveries", "sessions"];
 
 /** Rows read and written at once: few enough for the parameters that one statement takes. */
 const rowsAtOnce = 500;

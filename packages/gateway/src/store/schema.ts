@@ -9,6 +9,8 @@ export interface Database {
   readonly keys: KeyTable;
   readonly key_healths: HealthTable;
   readonly tokens: TokenTable;
+  readonly webhooks: WebhookTable;
+  readonly webhook_deliveries: DeliveryTable;
   readonly sessions: SessionTable;
   readonly pins: PinTable;
   readonly requests: RequestTable;
@@ -100,6 +102,37 @@ export interface TokenTable {
   readonly max_concurrent: number | null;
   readonly created_at: number;
   readonly last_used_at: number | null;
+}
+
+export interface WebhookTable extends SecretColumns {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  /** A JSON list; null for all. */
+  readonly events: string | null;
+  readonly enabled: Flag;
+  readonly disabled_reason: "gone" | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+/** What is to be sent, and what became of it. */
+export interface DeliveryTable {
+  readonly seq: Generated<number>;
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly type: string;
+  /** As it is sent, to the last byte: it is signed. */
+  readonly body: string;
+  readonly created_at: number;
+  readonly attempts: number;
+  /** When it is tried next; null once it is settled. */
+  readonly next_at: number | null;
+  readonly delivered: Flag;
+  readonly last_status: number | null;
+  readonly last_error: string | null;
+  readonly last_at: number | null;
 }
 
 export interface SessionTable {

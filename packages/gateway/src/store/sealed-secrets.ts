@@ -114,7 +114,7 @@ export function unreadableValue(whose: string): KeywheelError {
 }
 
 async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
-  for (const table of ["keys", "providers"] as const) {
+  for (const table of ["keys", "providers", "webhooks"] as const) {
     const row = await db
       .selectFrom(table)
       .select("id")

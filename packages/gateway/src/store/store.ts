@@ -78,6 +78,51 @@ export type TokenTerms = Pick<
   "name" | "providerIds" | "expiresAt" | "maxRequestsPerMinute" | "maxConcurrent"
 >;
 
+/** Where events are sent to. */
+export interface WebhookRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  /** Types of events; null for all. */
+  readonly events: readonly string[] | null;
+  readonly enabled: boolean;
+  /** `gone`: the receiver has answered 410, and was switched off for it. */
+  readonly disabledReason: "gone" | null;
+  /** `whsec_…`, by which what is sent is signed. */
+  readonly secret: KeySecret;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type WebhookPatch = Partial<Pick<WebhookRecord, "name" | "url" | "events" | "enabled" | "disabledReason">> &
+  Pick<WebhookRecord, "updatedAt">;
+
+/** An event on its way to one webhook. */
+export interface QueuedDelivery {
+  /** What the receiver knows it by, however often it comes. */
+  readonly id: string;
+  readonly webhookId: string;
+  readonly type: string;
+  readonly body: string;
+  readonly createdAt: number;
+  /** What became of it, if it was sent already. */
+  readonly outcome?: Omit<DeliveryOutcome, "id">;
+}
+
+export interface DeliveryRecord extends Omit<QueuedDelivery, "outcome"> {
+  readonly attempts: number;
+  /** When it is tried next; null once it is settled. */
+  readonly nextAt: number | null;
+  readonly delivered: boolean;
+  /** What the receiver answered last; null if nothing. */
+  readonly lastStatus: number | null;
+  /** Why it was not delivered; without secrets. */
+  readonly lastError: string | null;
+  readonly lastAt: number | null;
+}
+
+export type DeliveryOutcome = Omit<DeliveryRecord, "webhookId" | "type" | "body" | "createdAt">;
+
 export interface SessionRecord {
   readonly id: string;
   readonly carrier: string;
@@ -94,6 +139,7 @@ export interface StoredState {
   /** In wheel order: by `order`, then by creation. */
   readonly keys: readonly KeyRecord[];
   readonly tokens: readonly TokenRecord[];
+  readonly webhooks: readonly WebhookRecord[];
   readonly health: readonly HealthRecord[];
 }
 
@@ -337,6 +383,33 @@ export interface Store {
   deleteToken(id: string): Promise<void>;
   /** The instant never moves back. */
   touchTokens(used: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
+
+  insertWebhook(webhook: WebhookRecord): Promise<void>;
+  /** @throws KeywheelError not_found */
+  updateWebhook(id: string, patch: WebhookPatch): Promise<void>;
+  /** With what waits to be sent to it. An unknown one is no error. */
+  deleteWebhook(id: string): Promise<void>;
+  /**
+   * Keeps what is to be sent, due at once, or what was sent already. Leaves out those whose webhook is gone, and what would be more than `mostWaiting` of
+   * one; an id that is there already is not taken again.
+   *
+   * @returns how many it took
+   */
+  insertDeliveries(deliveries: readonly QueuedDelivery[], mostWaiting: number): Promise<number>;
+  /** Those that are due, oldest first; they are given to nobody else before `leaseUntil`, and are due again then. */
+  takeDueDeliveries(limits: {
+    readonly now: number;
+    readonly leaseUntil: number;
+    readonly limit: number;
+  }): Promise<readonly DeliveryRecord[]>;
+  /** When the next one is due; undefined if none waits. */
+  nextDeliveryAt(): Promise<number | undefined>;
+  /** An unknown one is no error. */
+  saveDeliveryOutcome(outcome: DeliveryOutcome): Promise<void>;
+  /** Newest first. */
+  listDeliveries(webhookId: string, limit: number): Promise<readonly DeliveryRecord[]>;
+  /** Of each webhook keeps the newest `keep` that are settled, and all that wait. */
+  pruneDeliveries(keep: number): Promise<void>;
 
   /** Adds up: inserts new sessions, moves changed ones, adds the request counts. Leaves out those whose key is gone. */
   saveSessions(touched: readonly TouchedSession[]): Promise<void>;

@@ -1,7 +1,13 @@
 import type { Usage } from "@keywheel/pool";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { CountedEvent, MetricsOptions } from "./metrics.ts";
+import { keyGaugesText, type KeyReading } from "./key-gauges.ts";
+import type { CountedEvent, MetricsOptions, Readings } from "./metrics.ts";
 import type { ProviderTally } from "./tally.ts";
+
+/** From nothing that anybody would notice to a database that is waited for, seconds. */
+const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+
+const keyStates = ["available", "cooling_down", "disabled", "unresolved"] as const;
 
 /** From a cached answer to the longest thought of a model, seconds. */
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -39,8 +45,32 @@ export class Instruments {
   ]);
   readonly #exhausted = this.#counter("pool_exhausted_total", "Requests for which no key was left.", ["provider"]);
   readonly #moved = this.#counter("bindings_moved_total", "Sessions that moved to another key.", ["provider"]);
+  readonly #webhooks = this.#counter(
+    "webhook_deliveries_total",
+    "Attempts to tell a webhook, by event and outcome: delivered, retried, failed (given up), dropped (too many waited).",
+    ["event", "outcome"],
+  );
+  readonly #choices = this.#counter(
+    "key_choices_total",
+    "Attempts with a key, by why it was chosen: its turn, the session or conversation that it serves, or an object it made.",
+    ["provider", "key", "why"],
+  );
+  readonly #failovers = this.#counter("failovers_total", "Times that a request went on with another key.", [
+    "provider",
+  ]);
+  readonly #affinity = this.#counter(
+    "affinity_requests_total",
+    "Requests of sessions and continued conversations: hit if the key that had served before served, moved if that key failed " +
+      "and another one served, unbound if the session had no key: it is new, or its key rests or is gone.",
+    ["provider", "result"],
+  );
   readonly #duration = this.#histogram("request_duration_seconds", "Time from a request to the end of its answer.");
   readonly #firstByte = this.#histogram("first_byte_seconds", "Time from a request to the head of its answer.");
+  readonly #overhead = this.#histogram(
+    "overhead_seconds",
+    "What the gateway itself took of the time to the head of an answer: without the provider, and without the client's body.",
+    overheadBuckets,
+  );
   readonly #keys = this.#gauge("keys", "Keys by what they can do now.", ["provider", "status"]);
   readonly #running = this.#gauge("requests_running", "Requests of clients under way.");
   readonly #limit = this.#gauge("requests_limit", "Requests that may be under way at once.");
@@ -70,12 +100,34 @@ export class Instruments {
     else this.#moved.inc({ provider });
   }
 
+  webhook(event: string, outcome: string): void {
+    this.#webhooks.inc({ event, outcome });
+  }
+
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    const { keys, requestsRunning, requestsLimit, refusedShare, workers, eventSubscribers, storeOk, sharedStateOk } =
-      await this.#options.read();
+    const readings = await this.#options.read();
+    this.#set(readings);
+    const [general, ofKeys] = [await this.#registry.metrics(), await keyGaugesText(readings.keys)];
+    return { contentType: this.#registry.contentType, body: `${general}\n${ofKeys}` };
+  }
+
+  #set({
+    providers,
+    keys,
+    requestsRunning,
+    requestsLimit,
+    refusedShare,
+    workers,
+    eventSubscribers,
+    storeOk,
+    sharedStateOk,
+  }: Readings): void {
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
-    for (const { provider, status, count } of keys) this.#keys.set({ provider, status }, count);
+    for (const provider of providers) {
+      for (const status of keyStates) this.#keys.set({ provider, status }, 0);
+    }
+    for (const { provider, status, count } of countStates(keys)) this.#keys.set({ provider, status }, count);
     this.#running.set(requestsRunning);
     this.#limit.set(requestsLimit);
     this.#refusedShare.set(refusedShare);
@@ -83,7 +135,6 @@ export class Instruments {
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
     this.#sharedStateOk.set(sharedStateOk ? 1 : 0);
-    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
   /** Counts what was tallied up. */
@@ -91,8 +142,11 @@ export class Instruments {
     const { provider } = tally;
     for (const { status, error, ending, count } of tally.requests.values())
       this.#requests.inc({ provider, status, error, ending }, count);
-    for (const { key, outcome, count } of tally.attempts.values())
+    for (const { key, outcome, why, count } of tally.attempts.values()) {
       this.#attempts.inc({ provider, key, outcome }, count);
+      this.#choices.inc({ provider, key, why }, count);
+    }
+    this.#countCourses(tally);
     if (tally.requests.size > 0) {
       this.#requestBytes.inc({ provider }, tally.requestBytes);
       this.#responseBytes.inc({ provider }, tally.responseBytes);
@@ -100,6 +154,13 @@ export class Instruments {
     if (tally.usage !== undefined) this.#countTokens(provider, tally.usage);
     for (const seconds of tally.durations) this.#duration.observe({ provider }, seconds);
     for (const seconds of tally.firstBytes) this.#firstByte.observe({ provider }, seconds);
+    for (const seconds of tally.overheads) this.#overhead.observe({ provider }, seconds);
+  }
+
+  #countCourses({ provider, failovers, affinity, overheads }: ProviderTally): void {
+    if (overheads.length > 0 || failovers > 0) this.#failovers.inc({ provider }, failovers);
+    for (const [result, count] of Object.entries(affinity))
+      if (count > 0) this.#affinity.inc({ provider, result }, count);
   }
 
   #countTokens(provider: string, usage: Usage): void {
@@ -118,13 +179,25 @@ export class Instruments {
     return new Gauge({ name: `keywheel_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
-  #histogram(name: string, help: string): Histogram<"provider"> {
+  #histogram(name: string, help: string, buckets = durationBuckets): Histogram<"provider"> {
     return new Histogram({
       name: `keywheel_${name}`,
       help,
       labelNames: ["provider"],
-      buckets: durationBuckets,
+      buckets,
       registers: [this.#registry],
     });
   }
+}
+
+/** Looked up once a provider and state rather than once a key: each look-up in the library takes a microsecond or two. */
+function countStates(keys: readonly KeyReading[]) {
+  const counts = new Map<string, { readonly provider: string; readonly status: string; count: number }>();
+  for (const { provider, state: status } of keys) {
+    const name = `${provider} ${status}`;
+    const known = counts.get(name);
+    if (known === undefined) counts.set(name, { provider, status, count: 1 });
+    else known.count++;
+  }
+  return [...counts.values()];
 }

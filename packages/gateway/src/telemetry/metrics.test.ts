@@ -1,8 +1,10 @@
-import type { PoolEvent } from "@keywheel/pool";
+import type { AttemptRecord, PoolEvent } from "@keywheel/pool";
 import { expect, it } from "vitest";
+import type { KeyReading } from "./key-gauges.ts";
 import { Metrics, type Readings, type ServedRequest } from "./metrics.ts";
 
 const nothing: Readings = {
+  providers: ["openai"],
   keys: [],
   requestsRunning: 0,
   requestsLimit: 100,
@@ -21,16 +23,17 @@ function theMetrics(readings: Partial<Readings> = {}) {
   });
 }
 
+function aKey(key: string, more: Partial<KeyReading> = {}): KeyReading {
+  const standing = { state: "available", releaseSeconds: 0, weight: 2, shareRatio: 0.5, failures: 0, boundSessions: 3 };
+  return { provider: "openai", key, label: "", ...standing, inFlight: 2, ...more };
+}
+
+function attemptOf(keyId: string, why: AttemptRecord["why"], outcome = "ok"): AttemptRecord {
+  return { keyId, why, passedOver: [], startedAt: 0, durationMs: 100, status: 200, outcome };
+}
+
 function anAttempt(outcome: string): PoolEvent {
-  const attempt = {
-    keyId: "key_a",
-    why: "turn" as const,
-    passedOver: [],
-    startedAt: 0,
-    durationMs: 1,
-    status: 200,
-    outcome,
-  };
+  const attempt = attemptOf("key_a", "turn", outcome);
   return { type: "attempt-ended", poolId: "prv_a", requestId: "req_1", attempt };
 }
 
@@ -97,11 +100,72 @@ it("gives what names no provider no label of its own", async () => {
 });
 
 it("shows the keys as they stand now", async () => {
-  const keys = [{ provider: "openai", status: "available", count: 3 }];
+  const keys = [aKey("key_a"), aKey("key_b"), aKey("key_c", { state: "cooling_down", releaseSeconds: 41.5 })];
   const metrics = theMetrics({ keys, storeOk: false });
 
   const { body } = await metrics.text();
 
-  expect(body).toContain('keywheel_keys{provider="openai",status="available"} 3');
+  expect(body).toContain('keywheel_keys{provider="openai",status="available"} 2');
+  expect(body).toContain('keywheel_keys{provider="openai",status="disabled"} 0');
+  expect(body).toContain('keywheel_key_state{provider="openai",key="key_c",state="cooling_down"} 1');
+  expect(body).toContain('keywheel_key_release_seconds{provider="openai",key="key_c"} 41.5');
+  expect(body).toContain('keywheel_key_release_seconds{provider="openai",key="key_a"} 0');
+  expect(body).toContain('keywheel_key_requests_in_flight{provider="openai",key="key_a"} 2');
   expect(body).toContain("keywheel_store_ok 0");
+});
+
+it("writes labels so that whatever people call a key is read as that", async () => {
+  const metrics = theMetrics({ keys: [aKey("key_a", { label: 'a "b" \\ c\nd' })] });
+
+  expect((await metrics.text()).body).toContain('label="a \\"b\\" \\\\ c\\nd"} 1');
+});
+
+it("tells turns from sessions, and counts who went on with another key", async () => {
+  const metrics = theMetrics();
+  const attempts = [attemptOf("key_a", "session", "rate_limited"), attemptOf("key_b", "turn")];
+  for (const attempt of attempts)
+    metrics.event({ type: "attempt-ended", poolId: "prv_a", requestId: "req_1", attempt });
+  metrics.request({ ...aRequest, attempts, sessionId: "s" });
+
+  const { body } = await metrics.text();
+
+  expect(body).toContain('keywheel_key_choices_total{provider="openai",key="key_a",why="session"} 1');
+  expect(body).toContain('keywheel_key_choices_total{provider="openai",key="key_b",why="turn"} 1');
+  expect(body).toContain('keywheel_failovers_total{provider="openai"} 1');
+});
+
+it.each([
+  { what: "a first request of a session", whys: ["turn"], sessionId: "s", result: "unbound" },
+  { what: "a later one", whys: ["session"], sessionId: "s", result: "hit" },
+  { what: "a continued conversation", whys: ["continuation"], sessionId: undefined, result: "hit" },
+  { what: "one whose key failed", whys: ["session", "turn"], sessionId: "s", result: "moved" },
+  { what: "one whose key answered the second time", whys: ["session", "session"], sessionId: "s", result: "hit" },
+] as const)("counts $what as $result", async ({ whys, sessionId, result }) => {
+  const metrics = theMetrics();
+
+  metrics.request({ ...aRequest, attempts: whys.map((why, at) => attemptOf(`key_${at}`, why)), sessionId });
+
+  const { body } = await metrics.text();
+  expect(body.match(/^keywheel_affinity_requests_total\{.*$/gm)).toEqual([
+    `keywheel_affinity_requests_total{provider="openai",result="${result}"} 1`,
+  ]);
+});
+
+it.each(["turn", "pin"] as const)("counts a request without any session, chosen by %s, in no affinity", async (why) => {
+  const metrics = theMetrics();
+
+  metrics.request({ ...aRequest, attempts: [attemptOf("key_a", why)] });
+
+  expect((await metrics.text()).body).not.toMatch(/^keywheel_affinity_requests_total\{/m);
+});
+
+it("takes the provider's time and the client's off what the gateway took itself", async () => {
+  const metrics = theMetrics();
+  const attempts = [attemptOf("key_a", "turn"), attemptOf("key_b", "turn")];
+
+  metrics.request({ ...aRequest, firstByteMs: 253, bodyMs: 50, attempts });
+
+  const { body } = await metrics.text();
+  expect(body).toContain('keywheel_overhead_seconds_bucket{le="0.0025",provider="openai"} 0');
+  expect(body).toContain('keywheel_overhead_seconds_bucket{le="0.005",provider="openai"} 1');
 });

@@ -1,5 +1,6 @@
-import type { PoolEvent, Usage } from "@keywheel/pool";
+import type { AttemptRecord, PoolEvent, Usage } from "@keywheel/pool";
 import type { Instruments } from "./instruments.ts";
+import type { KeyReading } from "./key-gauges.ts";
 import { Tally } from "./tally.ts";
 
 /** A request that has ended, as far as it is counted. */
@@ -16,12 +17,17 @@ export interface ServedRequest {
   readonly responseBytes?: number | undefined;
   /** What the answer cost, if it told. */
   readonly usage?: Usage | undefined;
+  readonly attempts?: readonly AttemptRecord[];
+  readonly sessionId?: string | undefined;
+  /** How long the client's body was waited for, ms. */
+  readonly bodyMs?: number | undefined;
 }
 
 /** What is looked up when somebody asks, rather than counted as it happens. */
 export interface Readings {
-  /** Keys by provider and status. */
-  readonly keys: readonly { readonly provider: string; readonly status: string; readonly count: number }[];
+  /** Slugs of providers, those without keys included. */
+  readonly providers: readonly string[];
+  readonly keys: readonly KeyReading[];
   readonly requestsRunning: number;
   /** How many there may be at once. */
   readonly requestsLimit: number;
@@ -82,6 +88,11 @@ export class Metrics {
   /** Counts a request that has ended. Never throws. */
   request(record: ServedRequest): void {
     this.#tally.request(record);
+  }
+
+  /** Counts an attempt to tell a webhook. Never throws. */
+  webhook(type: string, outcome: string): void {
+    this.#record((instruments) => instruments.webhook(type, outcome));
   }
 
   /** What Prometheus asks for. */

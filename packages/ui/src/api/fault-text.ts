@@ -76,6 +76,11 @@ const wordsOfField: Readonly<Record<string, Partial<Record<FieldFault, Words>>>>
   api_key: { empty: "keys.apiKeyMissing", missing: "keys.apiKeyMissing" },
   name: { empty: "providers.nameMissing", missing: "providers.nameMissing" },
   weight: { too_small: "keys.weightRange", too_large: "keys.weightRange", no_integer: "keys.weightRange" },
+  url: {
+    empty: "webhooks.urlMissing",
+    missing: "webhooks.urlMissing",
+    credentials: "webhooks.urlCredentials",
+  },
   expires_at: { in_past: "tokens.lastDayPast" },
 };
 

@@ -846,6 +846,65 @@ export type Notice = {
   resolved_at: string | null;
 };
 
+export type Webhook = {
+  id: string;
+  name: string;
+  /** http or https; no credentials, no fragment, no link-local or metadata address. Redirects are not followed. */
+  url: string;
+  /** What it is told of; null for everything, what is added later included. */
+  events: ("key.disabled" | "key.recovered" | "pool.exhausted" | "pool.recovered")[] | null;
+  enabled: boolean;
+  /** `gone`: its receiver answered 410 and was switched off for it. */
+  disabled_reason: "gone" | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type NewWebhook = Webhook & {
+  /** By which the receiver checks `webhook-signature` (Standard Webhooks). Shown this once. */
+  secret: string;
+};
+
+export type WebhookCreate = {
+  name?: string;
+  /** What it is told of; null for everything, what is added later included. */
+  events?: ("key.disabled" | "key.recovered" | "pool.exhausted" | "pool.recovered")[] | null;
+  enabled?: boolean;
+  /** http or https; no credentials, no fragment, no link-local or metadata address. Redirects are not followed. */
+  url: string;
+};
+
+export type WebhookPatch = {
+  name?: string;
+  /** What it is told of; null for everything, what is added later included. */
+  events?: ("key.disabled" | "key.recovered" | "pool.exhausted" | "pool.recovered")[] | null;
+  enabled?: boolean;
+  /** http or https; no credentials, no fragment, no link-local or metadata address. Redirects are not followed. */
+  url?: string;
+};
+
+export type WebhookTest = {
+  delivered: boolean;
+  http_status: number | null;
+  /** What went wrong; empty if it was delivered. */
+  message: string;
+  duration_ms: number;
+};
+
+export type WebhookDelivery = {
+  /** Sent as `webhook-id`; the same at every attempt. */
+  id: string;
+  type: string;
+  state: "waiting" | "delivered" | "failed";
+  attempts: number;
+  created_at: string;
+  last_attempt_at: string | null;
+  next_attempt_at: string | null;
+  /** What the receiver answered last; null if nothing. */
+  last_status: number | null;
+  last_error: string | null;
+};
+
 export type ExportDocument = {
   format: "keywheel-export";
   version: 1;
@@ -1319,6 +1378,52 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** List webhooks */
+  "GET /api/webhooks": {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: Webhook[];
+    };
+  };
+  /** Have events sent to a URL */
+  "POST /api/webhooks": {
+    params: undefined;
+    query: undefined;
+    body: WebhookCreate;
+    answer: NewWebhook;
+  };
+  /** Change a webhook */
+  "PATCH /api/webhooks/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: WebhookPatch;
+    answer: Webhook;
+  };
+  /** Remove a webhook */
+  "DELETE /api/webhooks/{id}": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Send a test */
+  "POST /api/webhooks/{id}/test": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: WebhookTest;
+  };
+  /** The last deliveries */
+  "GET /api/webhooks/{id}/deliveries": {
+    params: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: {
+      data: WebhookDelivery[];
+    };
   };
   /** Providers, keys and settings as a document */
   "POST /api/export": {

@@ -32,6 +32,23 @@ export const tokensQuery = queryOptions({
   queryFn: async ({ signal }) => (await call("GET /api/tokens", { signal })).data,
 });
 
+/** Where events are sent to, in order of creation. */
+export const webhooksQuery = queryOptions({
+  queryKey: queryKeys.webhooks,
+  queryFn: async ({ signal }) => (await call("GET /api/webhooks", { signal })).data,
+});
+
+const deliveriesEveryMs = 5_000;
+
+/** What was sent to a webhook last, newest first. */
+export function deliveriesQuery(id: string) {
+  return queryOptions({
+    queryKey: queryKeys.webhookDeliveries(id),
+    queryFn: async ({ signal }) => (await call("GET /api/webhooks/{id}/deliveries", { params: { id }, signal })).data,
+    refetchInterval: deliveriesEveryMs,
+  });
+}
+
 /** The keys of a provider in wheel order. @param providerId its id: events that change the keys carry ids */
 export function keysQuery(providerId: string) {
   return queryOptions({

@@ -15,4 +15,6 @@ export const queryKeys = {
   notices: ["notices"],
   recentEvents: ["recent-events"],
   tokens: ["tokens"],
+  webhooks: ["webhooks"],
+  webhookDeliveries: (id: string) => ["webhook-deliveries", id],
 } as const;

@@ -6,6 +6,7 @@ import {
   IconMessages,
   IconServer2,
   IconTicket,
+  IconWebhook,
 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ParseKeys } from "i18next";
@@ -28,4 +29,5 @@ export const places = [
   { path: "/chat", label: "chat.heading", icon: IconMessages },
   { path: "/settings/providers", label: "shell.providers", icon: IconServer2, isSetting: true },
   { path: "/settings/tokens", label: "tokens.heading", icon: IconTicket, isSetting: true },
+  { path: "/settings/webhooks", label: "webhooks.heading", icon: IconWebhook, isSetting: true },
 ] as const satisfies readonly Place[];

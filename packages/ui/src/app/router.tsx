@@ -44,6 +44,10 @@ const pages: RouteObject[] = [
     path: "settings/tokens",
     lazy: async () => ({ Component: (await import("../pages/tokens/tokens-page.tsx")).TokensPage }),
   },
+  {
+    path: "settings/webhooks",
+    lazy: async () => ({ Component: (await import("../pages/webhooks/webhooks-page.tsx")).WebhooksPage }),
+  },
   { path: "*", Component: NotFoundPage },
 ];
 

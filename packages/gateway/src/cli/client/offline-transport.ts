@@ -6,6 +6,7 @@ import { openControlPlane } from "../serve/control-plane.ts";
 import { openCore } from "../serve/core.ts";
 import { createModelLister } from "../serve/list-models.ts";
 import { createKeyTest } from "../serve/test-key.ts";
+import { createOutbox } from "../serve/webhooks-room.ts";
 import type { Environment } from "../settings.ts";
 import { programVersion } from "../version.ts";
 import type { Transport } from "./api-client.ts";
@@ -54,6 +55,7 @@ export async function createOfflineTransport(connection: Connection, environment
     },
     testKey: createKeyTest(core, redactor, upstreamOnce),
     listModels: createModelLister(core, redactor, upstreamOnce),
+    testWebhook: (hook, signal) => createOutbox(core, { upstream: upstreamOnce, log }).test(hook, signal),
     log,
   });
 

@@ -5,6 +5,7 @@ import type { presetSchema, providerSchema } from "../../contract/provider.ts";
 import type { sessionListSchema, sessionSchema } from "../../contract/session.ts";
 import type { keyCountsSchema, statusSchema } from "../../contract/status.ts";
 import type { newTokenSchema, tokenSchema } from "../../contract/token.ts";
+import type { deliverySchema, newWebhookSchema, webhookSchema, webhookTestSchema } from "../../contract/webhook.ts";
 
 export interface List<T> {
   readonly data: readonly T[];
@@ -20,3 +21,7 @@ export type Session = z.infer<typeof sessionSchema>;
 export type SessionList = z.infer<typeof sessionListSchema>;
 export type Status = z.infer<typeof statusSchema>;
 export type Token = z.infer<typeof tokenSchema>;
+export type Delivery = z.infer<typeof deliverySchema>;
+export type NewWebhook = z.infer<typeof newWebhookSchema>;
+export type Webhook = z.infer<typeof webhookSchema>;
+export type WebhookTest = z.infer<typeof webhookTestSchema>;

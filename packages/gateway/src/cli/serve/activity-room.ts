@@ -1,5 +1,6 @@
 import type { Clock, PoolEvent } from "@keywheel/pool";
 import { Activity, type ActivityDeps } from "../../activity/activity.ts";
+import type { ActivityEvent } from "../../activity/events.ts";
 import { EventGate } from "../../activity/event-gate.ts";
 import { type Notice, NoticeBook } from "../../activity/notice-book.ts";
 import { NoticeWatch, type WatchedProvider } from "../../activity/notice-watch.ts";
@@ -21,6 +22,8 @@ export interface ActivityRoomParts extends Pick<ActivityDeps, "lastSeq" | "lane"
   readonly sharing: Pick<StateRoom, "trouble">;
   /** Why the file of configuration is not what is served; undefined while it is, or there is none. */
   readonly configTrouble?: () => { readonly file: string; readonly problem: string } | undefined;
+  /** Told when a notice is raised, goes on, or is over. Must not throw. */
+  readonly onNotice: (event: Extract<ActivityEvent, { readonly type: "notice" }>) => void;
 }
 
 /** Whoever wants to know what went through: the explanation of requests, usage, notices, and those who follow the events. */
@@ -45,6 +48,7 @@ export function openActivity({
   load,
   sharing,
   configTrouble,
+  onNotice,
   ...parts
 }: ActivityRoomParts): ActivityRoom {
   const gate = new EventGate(clock);
@@ -55,7 +59,10 @@ export function openActivity({
     events.publish(skipped === 0 ? make() : { ...make(), skipped });
   };
   const kept = new Activity({ ...parts, store, clock, labelOf: (_, keyId) => catalog.labelOfKey(keyId) ?? "" });
-  const book = new NoticeBook(clock, (event) => events.publish(event));
+  const book = new NoticeBook(clock, (event) => {
+    events.publish(event);
+    if (event.type === "notice") onNotice(event);
+  });
   const watch = new NoticeWatch({
     book,
     clock,

@@ -5,6 +5,7 @@ import type { KeyTestResult } from "../../contract/key.ts";
 import { packageRoot } from "../../package-root.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Core } from "./core.ts";
+import type { WebhookTest } from "./webhooks-room.ts";
 
 const pagesFolder = fileURLToPath(new URL("dist/ui", packageRoot));
 
@@ -12,6 +13,7 @@ export interface ControlPlaneParts {
   readonly core: Core;
   readonly info: GatewayInfo;
   readonly testKey: (providerId: string, keyId: string, signal: AbortSignal) => Promise<KeyTestResult>;
+  readonly testWebhook: WebhookTest;
   readonly listModels: (provider: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly notReady?: () => string | undefined;
   readonly log: Log;
@@ -28,7 +30,7 @@ const pieces = [
 
 /** The control plane over a data directory. Loaded when it is first needed: most gateways are at work without it. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlApp> {
-  const { core, info, testKey, listModels, notReady, log } = parts;
+  const { core, info, testKey, testWebhook, listModels, notReady, log } = parts;
   for (const load of pieces) {
     await load();
     await setImmediate();
@@ -46,6 +48,7 @@ export async function openControlPlane(parts: ControlPlaneParts): Promise<Contro
     clock: core.clock,
     info,
     testKey,
+    testWebhook,
     listModels,
     flushSessions: async () => void (await core.sessions.flush()),
     ...(notReady === undefined ? {} : { notReady }),

@@ -13,12 +13,13 @@ import type { StoreJournal } from "../../store/journal.ts";
 import { orWithout } from "../../catalog/or-without.ts";
 import type { OpenedStore, StoreTrouble } from "../../store/store.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { otelSecretVariables } from "../../telemetry/otel-config.ts";
 import type { RedisAddress } from "../../state/redis-url.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { type Environment, type Setting, variableOf } from "../settings.ts";
 import { startSettings } from "../start-options.ts";
 import type { ConfigFileWatch } from "../config-file/config-file.ts";
-import type { ActivityRoom } from "./activity-room.ts";
+import type { ActivityRoom, ActivityRoomParts } from "./activity-room.ts";
 import { systemClock } from "../clock.ts";
 import { followChanges } from "./follow-changes.ts";
 import type { LoadRoom } from "./load-room.ts";
@@ -63,6 +64,8 @@ export interface Reach {
   readonly makesAdminToken: boolean;
 }
 
+type NoticeListener = ActivityRoomParts["onNotice"];
+
 /** A data directory in the hands of this process: everything but the doors and the planes behind them. */
 export interface Core {
   readonly clock: Clock;
@@ -86,6 +89,8 @@ export interface Core {
   readonly tell: (event: PoolEvent) => void;
   readonly onPoolEvent: (listener: (event: PoolEvent) => void) => void;
   readonly onCatalogEvent: (listener: (event: CatalogEvent) => void) => void;
+  /** A notice was raised, goes on, or is over. */
+  readonly onNotice: (listener: NoticeListener) => void;
   /** Writes down what is left, gives up the data directory. May be called twice. */
   readonly close: () => Promise<void>;
 }
@@ -200,6 +205,7 @@ async function joinCore(
   // First, so that whoever is told after it finds the catalog in step.
   listeners.push((event) => catalog.observe(event));
   const load = parts.openLoad(options);
+  const noticeListeners: NoticeListener[] = [];
   const activity = parts.openActivity({
     lastSeq,
     lane,
@@ -212,6 +218,9 @@ async function joinCore(
     clock,
     redact: redactor.redactAgain,
     onTrouble: (error) => tellTrouble(log, "activity", troubleOf(error)),
+    onNotice: (event) => {
+      for (const listener of noticeListeners) listener(event);
+    },
   });
   tellChange = activity.catalogEvent;
   listeners.push(activity.poolEvent);
@@ -257,6 +266,7 @@ async function joinCore(
     tell,
     onPoolEvent: (listener) => void listeners.push(listener),
     onCatalogEvent: (listener) => void changeListeners.push(listener),
+    onNotice: (listener) => void noticeListeners.push(listener),
     close: async () => {
       // Those who wait below have timers that keep no process alive, and a database that is away has no connection that does.
       const alive = setInterval(() => {}, 60_000);
@@ -289,6 +299,7 @@ function nameOfGateway(dataDir: string): string {
 const ownSecrets: ReadonlySet<string> = new Set([
   ...Object.values<Setting<unknown>>(startSettings).flatMap((setting) => (setting.secret ? [variableOf(setting)] : [])),
   "PGPASSWORD",
+  ...otelSecretVariables,
 ]);
 
 function openEnvironment(

@@ -4,12 +4,14 @@ import { DataPlane, type DataPlaneDeps } from "../../data-plane/data-plane.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
+import type { KeysInFlight } from "../../telemetry/keys-in-flight.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { programVersion } from "../version.ts";
 import { logRequest } from "./access-log.ts";
 import type { Core } from "./core.ts";
 import type { LoadRoom } from "./load-room.ts";
-import { readKeysByStatus } from "./readings.ts";
+import type { OtelRoom } from "./otel-room.ts";
+import { readKeys } from "./readings.ts";
 
 export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnPage" | "limits"> {
   readonly catalog: CatalogView;
@@ -17,6 +19,9 @@ export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnP
   readonly load: Pick<LoadRoom, "bodyBytes" | "refusal">;
   readonly log: OpenLog;
   readonly redactor: Redactor;
+  readonly inFlight: Pick<KeysInFlight, "asks" | "ended">;
+  /** Undefined while nobody collects traces. */
+  readonly otel: Pick<OtelRoom, "began" | "attempt" | "ended"> | undefined;
   /** Which of several processes this is; 0 for the one that does everything. */
   readonly worker: number;
   /** Told what happens to keys. Never throws. */
@@ -30,6 +35,8 @@ export function openDataPlane({
   log: { log, isWritten, entry },
   redactor,
   worker,
+  inFlight,
+  otel,
   tell,
   ...parts
 }: DataPlaneParts): DataPlane {
@@ -39,12 +46,16 @@ export function openDataPlane({
     newId: createRequestIds(clock.now(), worker),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
+    tracing: otel,
+    onAsk: (requestId, keyId) => inFlight.asks(requestId, keyId),
     onAttempt: (poolId, requestId, attempt) => tell({ type: "attempt-ended", poolId, requestId, attempt }),
     onNotice: (poolId, code, message) => {
       const shown = message === undefined ? undefined : redactor.redact(message);
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
     onRequest: (record) => {
+      inFlight.ended(record.requestId);
+      otel?.ended(record);
       onRequest(record);
       if (record.error !== "overloaded" && isWritten("info")) logRequest(entry, record, redactor.redactAgain);
     },
@@ -64,16 +75,23 @@ export type TotalLoad = () => {
   readonly workers: number;
 };
 
+export interface MetricsParts {
+  readonly total: TotalLoad;
+  /** Requests under way by key, over all processes. */
+  readonly inFlight: () => Promise<ReadonlyMap<string, number>>;
+}
+
 /** What is counted, over all processes of this gateway. */
-export function openMetrics(core: Core, total: TotalLoad): Metrics {
-  const { catalog, events, sharing, store } = core;
+export function openMetrics(core: Core, { total, inFlight }: MetricsParts): Metrics {
+  const { catalog, clock, events, sharing, store, redact } = core;
   const metrics = new Metrics({
     version: programVersion(),
     slugOf: (id) => slugOf(catalog, id),
     read: async () => {
       const { running, mostRunning, refusedShare, workers } = total();
       return {
-        keys: await readKeysByStatus(catalog),
+        providers: catalog.providers.list().map(({ record }) => record.slug),
+        keys: await readKeys(catalog, { inFlight: await inFlight(), now: clock.now(), redact }),
         requestsRunning: running,
         requestsLimit: mostRunning,
         refusedShare,

@@ -15,6 +15,8 @@ export interface Doors {
   readonly running: () => number;
   /** Other processes that serve. */
   readonly workers: () => number;
+  /** The same by key. */
+  readonly inFlight: () => Promise<ReadonlyMap<string, number>>;
   /** The worst of all processes, and what they may carry together. */
   readonly load: (own: LoadState) => LoadState & { readonly mostRunning: number };
   /** Settles when what other processes did is known here. */
@@ -38,6 +40,7 @@ export async function openOwnDoors(
   return {
     url: server.url,
     running: () => 0,
+    inFlight: async () => new Map(),
     workers: () => 0,
     load: (own) => ({ ...own, mostRunning }),
     flush: async () => {},
@@ -94,6 +97,7 @@ export async function openWorkersDoors(rooms: Inside, parts: WorkersDoorsParts):
     return {
       url: workers.url,
       running: () => workers.running,
+      inFlight: () => workers.inFlight(),
       workers: () => workers.count,
       load: (own) => workers.load(own),
       flush: () => workers.flush(),

@@ -1,14 +1,38 @@
+import type { KeyView } from "../../catalog/provider-entry.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { Readings } from "../../telemetry/metrics.ts";
+import type { KeyReading } from "../../telemetry/key-gauges.ts";
 
-/** How many keys of each provider can do what, for the metrics. */
-export async function readKeysByStatus({ providers, keys }: Catalog): Promise<Readings["keys"]> {
+export interface ReadingParts {
+  /** Requests under way by key, over all processes. */
+  readonly inFlight: ReadonlyMap<string, number>;
+  readonly now: number;
+  /** Takes every secret out of a text: a label may be anything. */
+  readonly redact: (text: string) => string;
+}
+
+/** Every key as it stands, for the metrics. */
+export async function readKeys({ providers, keys }: Catalog, parts: ReadingParts): Promise<readonly KeyReading[]> {
   const readings = await Promise.all(
-    providers.list().map(async ({ record }) => {
-      const counts = { available: 0, cooling_down: 0, disabled: 0, unresolved: 0 };
-      for (const { status } of await keys.list(record.id)) counts[status]++;
-      return Object.entries(counts).map(([status, count]) => ({ provider: record.slug, status, count }));
-    }),
+    providers.list().map(async ({ record }) => keyReadings(record.slug, await keys.list(record.id), parts)),
   );
   return readings.flat();
+}
+
+function keyReadings(provider: string, views: readonly KeyView[], { inFlight, now, redact }: ReadingParts) {
+  const serving = views.reduce((sum, { status, record }) => sum + (status === "available" ? record.weight : 0), 0);
+  return views.map(({ record, status, cooldownUntil, consecutiveFailures, boundSessions }): KeyReading => {
+    const { id: key, weight, label } = record;
+    return {
+      provider,
+      key,
+      label: redact(label),
+      state: status,
+      releaseSeconds: Math.max(0, (cooldownUntil ?? now) - now) / 1_000,
+      weight,
+      shareRatio: status === "available" && serving > 0 ? weight / serving : 0,
+      inFlight: inFlight.get(key) ?? 0,
+      failures: consecutiveFailures,
+      boundSessions,
+    };
+  });
 }

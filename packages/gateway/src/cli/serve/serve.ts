@@ -7,6 +7,7 @@ import { TokenLimits } from "../../data-plane/token-limits.ts";
 import type { Upstream } from "../../data-plane/upstream.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import { KeysInFlight, sumCounts } from "../../telemetry/keys-in-flight.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Redactor } from "../../telemetry/redactor.ts";
 import { wrongWords } from "../exit.ts";
@@ -23,7 +24,9 @@ import type { Rooms } from "./server.ts";
 import { createModelLister } from "./list-models.ts";
 import { createKeyTest } from "./test-key.ts";
 import { Upkeep } from "./upkeep.ts";
+import { openOtel } from "./otel-room.ts";
 import { openUpstream } from "./upstream.ts";
+import { createOutbox, runOutbox } from "./webhooks-room.ts";
 
 /** From where a gateway on this address is reached. */
 export function reachOf(host: string): Reach {
@@ -46,6 +49,9 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   const life = { startedAt: core.clock.now(), isStopping: false, urls: [] as string[] };
   const upstream = await openUpstream({ ...options, clock: core.clock, environment: parts.environment });
   const limits = new TokenLimits(core.clock);
+  const inFlight = new KeysInFlight();
+  const otel = await openOtel({ ...parts, catalog: core.catalog, now: () => core.clock.now() });
+  if (otel !== undefined) core.onPoolEvent((event) => otel.poolEvent(event));
   const onRequest = (record: RequestRecord): void => {
     activity.requestEnded(record);
     metrics.request(record);
@@ -57,6 +63,8 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
     limits,
     log,
     redactor,
+    inFlight,
+    otel,
     worker: 0,
     onRequest,
   });
@@ -71,12 +79,21 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       workers: entrance.doors?.workers() ?? 0,
     };
   };
-  const metrics: Metrics = openMetrics(core, total);
+  const metrics: Metrics = openMetrics(core, {
+    total,
+    inFlight: async () => sumCounts([inFlight.counts(), (await entrance.doors?.inFlight()) ?? new Map()]),
+  });
+  const outbox = createOutbox(core, {
+    upstream: async () => upstream,
+    log: log.log,
+    onAttempt: (type, outcome) => metrics.webhook(type, outcome),
+  });
   const control = new ControlRoom(
     () =>
       openControlPlane({
         core,
         ...controlParts(core, { upstream, redactor, life, total }),
+        testWebhook: (hook, signal) => outbox.test(hook, signal),
         log: log.log,
       }),
     {
@@ -100,6 +117,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);
+  runOutbox(outbox, core);
 
   return {
     url: opened.url,
@@ -113,6 +131,8 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       withdraw(options);
       core.events.close();
       const outcome = await opened.stop(patience);
+      await outbox.close();
+      await otel?.close();
       await upstream.close();
       await upkeep.stop();
       await core.close();

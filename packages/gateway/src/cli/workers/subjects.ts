@@ -111,6 +111,8 @@ export type WorkerSubjects = {
     readonly heard: { readonly body: undefined; readonly answer: undefined };
     /** Answered when all that was done before has been told. */
     readonly flush: { readonly body: undefined; readonly answer: undefined };
+    /** Requests under way by key. */
+    readonly inFlight: { readonly body: undefined; readonly answer: ReadonlyMap<string, number> };
     readonly stop: { readonly body: Patience; readonly answer: { readonly cutOff: number } };
   };
   readonly tells: {

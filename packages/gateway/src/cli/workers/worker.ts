@@ -13,6 +13,7 @@ import { LinkedState } from "../../state/linked-state.ts";
 import type { LinkListener } from "../../state/state-link.ts";
 import { within } from "../../state/within.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
+import { KeysInFlight } from "../../telemetry/keys-in-flight.ts";
 import { Redactor } from "../../telemetry/redactor.ts";
 import { CommandError } from "../exit.ts";
 import { systemClock as clock } from "../clock.ts";
@@ -20,6 +21,7 @@ import { dieLoudly } from "../die-loudly.ts";
 import { openLog } from "../open-log.ts";
 import { openLoad } from "../serve/load-room.ts";
 import { openDataPlane } from "../serve/observe.ts";
+import { openOtel } from "../serve/otel-room.ts";
 import { roomsBehindDoors } from "../serve/rooms.ts";
 import { type Patience, type Rooms, type RunningServer, startServer } from "../serve/server.ts";
 import { SessionWriter } from "../serve/session-writer.ts";
@@ -54,6 +56,7 @@ export async function work(environment: Environment): Promise<void> {
 class Worker {
   readonly #environment: Environment;
   readonly #channel: ToPrimary;
+  readonly #inFlight = new KeysInFlight();
   readonly #mirror = Promise.withResolvers<CatalogMirror>();
   #onPush: LinkListener["onPush"] = () => {};
   #parts: WorkerParts | undefined;
@@ -72,6 +75,7 @@ class Worker {
           catalog: async (update) => this.#catchUp(update),
           heard: async () => undefined,
           flush: async () => this.#parts?.flush(),
+          inFlight: async () => this.#inFlight.counts(),
           stop: async (patience) => this.#stop(patience),
         },
         told: {
@@ -119,11 +123,20 @@ class Worker {
       onLost: (count) =>
         log.log.warn({ count }, "Records of requests were lost: the primary process does not take them"),
     });
-    const tell = (event: PoolEvent): void => relay.event(event);
+    const tell = (event: PoolEvent): void => {
+      relay.event(event);
+      otel?.poolEvent(event);
+    };
     const mirror: CatalogMirror = new CatalogMirror({
       createPool: (id) => new Pool(id, { state, journal, clock, events: tell, redact: redactor.redact }),
       now: () => clock.now(),
       learnSecrets: (values) => redactor.learn(values),
+    });
+    const otel = await openOtel({
+      environment: this.#environment,
+      catalog: mirror,
+      now: () => clock.now(),
+      redactor,
     });
     await mirror.apply(catalog);
     this.#mirror.resolve(mirror);
@@ -140,6 +153,8 @@ class Worker {
       load,
       log,
       redactor,
+      inFlight: this.#inFlight,
+      otel,
       worker: number,
       tell,
       onRequest: (record) => relay.request(record),
@@ -179,6 +194,7 @@ class Worker {
       load.close();
       state.close();
       await upstream.close();
+      await otel?.close();
       await log.flush();
     };
     const flush = async (): Promise<undefined> => {

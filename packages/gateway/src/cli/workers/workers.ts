@@ -13,6 +13,7 @@ import type { StateHost } from "../../state/state-host.ts";
 import { within } from "../../state/within.ts";
 import { entryUrl } from "../../package-root.ts";
 import { availableBytes, type LoadState } from "../../telemetry/load-watch.ts";
+import { sumCounts } from "../../telemetry/keys-in-flight.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { CommandError, failed } from "../exit.ts";
 import type { Core } from "../serve/core.ts";
@@ -155,6 +156,14 @@ export class Workers {
   async flush(): Promise<void> {
     const asked = this.#askAll((channel) => channel.ask("flush", undefined));
     await within(asked, flushMs).catch(() => {});
+  }
+
+  /** Requests under way by key; without those of a worker that does not answer in time. */
+  async inFlight(): Promise<ReadonlyMap<string, number>> {
+    const counts: ReadonlyMap<string, number>[] = [];
+    const asked = this.#askAll(async (channel) => counts.push(await channel.ask("inFlight", undefined)));
+    await within(asked, flushMs).catch(() => {});
+    return sumCounts(counts);
   }
 
   async stop(patience: Patience): Promise<{ readonly cutOff: number }> {
@@ -409,9 +418,9 @@ export function makeInnerSocket(dataDir: string): InnerSocket {
   };
 }
 
-/** What Node, its TLS, the way out and the log read. */
+/** What Node, its TLS, the way out, telemetry and the log read. */
 const common =
-  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_.*|.*_proxy|SYSTEMROOT)$/i;
+  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_.*|OTEL_.*|.*_proxy|SYSTEMROOT)$/i;
 
 /** Workers get what they need over the channel: keys in the environment are none of their business. */
 function commonOf(environment: Environment): Environment {

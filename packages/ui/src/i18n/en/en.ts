@@ -13,6 +13,7 @@ import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
 import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
 export const en = {
@@ -31,4 +32,5 @@ export const en = {
   signIn,
   tokens,
   usage,
+  webhooks,
 } as const;

@@ -14,6 +14,7 @@ import { shell } from "./shell.ts";
 import { signIn } from "./sign-in.ts";
 import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const ko: Catalogue = {
   activity,
@@ -31,4 +32,5 @@ export const ko: Catalogue = {
   signIn,
   tokens,
   usage,
+  webhooks,
 };

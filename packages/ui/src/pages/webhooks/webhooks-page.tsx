@@ -1,0 +1,57 @@
+import { Button, EmptyState, Group, Paper, Skeleton, Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { IconPlus, IconWebhook } from "@tabler/icons-react";
+import { useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Webhook } from "../../api/openapi.ts";
+import { webhooksQuery } from "../../api/queries.ts";
+import { LoadFailed } from "../../parts/load-failed.tsx";
+import { Page } from "../../parts/page.tsx";
+import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
+import { RemoveWebhookDialog } from "./remove-webhook-dialog.tsx";
+import { WebhookRow } from "./webhook-row.tsx";
+
+/** Where events are sent to. */
+export function WebhooksPage(): ReactNode {
+  const { t } = useTranslation();
+  const { data: webhooks, error, refetch, isPending } = useQuery(webhooksQuery);
+  const [isAdding, setAdding] = useState(false);
+  const [removed, setRemoved] = useState<Webhook>();
+  const isEmpty = webhooks?.length === 0;
+  const add = (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+      {t("webhooks.add")}
+    </Button>
+  );
+  return (
+    <Page title={t("webhooks.heading")} description={t("webhooks.intro")} actions={webhooks && !isEmpty && add}>
+      {isPending && <Skeleton h={120} radius="md" aria-busy />}
+      {error && <LoadFailed error={error} onRetry={() => void refetch()} />}
+      {isEmpty && (
+        <Paper withBorder p={{ base: "md", sm: "xl" }} radius="lg">
+          <EmptyState
+            variant="light"
+            icon={<IconWebhook />}
+            title={t("webhooks.emptyHeading")}
+            description={t("webhooks.whatItIs")}
+            maw={560}
+            mx="auto"
+          >
+            <EmptyState.Actions>
+              <Group justify="center">{add}</Group>
+            </EmptyState.Actions>
+          </EmptyState>
+        </Paper>
+      )}
+      {webhooks && !isEmpty && (
+        <Stack component="ul" gap="sm" m={0} p={0} role="list" aria-label={t("webhooks.heading")}>
+          {webhooks.map((webhook) => (
+            <WebhookRow key={webhook.id} webhook={webhook} onRemove={() => setRemoved(webhook)} />
+          ))}
+        </Stack>
+      )}
+      <AddWebhookDialog isOpen={isAdding} onClose={() => setAdding(false)} />
+      <RemoveWebhookDialog webhook={removed} onClose={() => setRemoved(undefined)} />
+    </Page>
+  );
+}
