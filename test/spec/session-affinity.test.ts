@@ -33,6 +33,19 @@ describe('spec: "All requests within the same chat session are bound to the same
     expect(rounds).toEqual(["ABC", "ABA", "ABB"]);
   });
 
+  it("spreads the sessions of a client that asks before each of them whether anybody is there", async () => {
+    await using pool = await poolOf(gateway, { kind: "anthropic", weights: [1, 1] });
+
+    // As Claude Code does: when its probe took turns, every session came to B.
+    const keys: string[] = [];
+    for (const session of ["one", "two", "three", "four"]) {
+      await fetch(`${pool.baseUrl}/api/hello`, { method: "HEAD" });
+      keys.push(await served(pool, session));
+    }
+
+    expect(keys.join("")).toBe("ABAB");
+  });
+
   it("shows the session that was recognised, and lists it with its key", async () => {
     await using pool = await poolOf(gateway);
 

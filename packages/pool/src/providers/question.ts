@@ -93,10 +93,18 @@ export function askPool(request: AskingRequest, pool: AskedPool): Asked {
     ...(conversation === undefined ? {} : { conversation }),
     model: (model ?? endpointOf(method, path)).slice(0, longestModel),
     ...(objects.length === 0 ? {} : { objects }),
-    ...(session === undefined && isListing(method, path) ? { first: true } : {}),
+    ...(session === undefined && (isListing(method, path) || isProbe(method, path)) ? { first: true } : {}),
   };
   const shows = mayShowObjects(method, path, fields, json) || keepsEverything(request.preset);
   return { question, model: model?.slice(0, longestModel), mayShowObjects: shows };
+}
+
+/**
+ * Whether a request only asks if somebody is there. Claude Code sends one before each session; if it took a turn, then all
+ * sessions would come to every other key, with two keys to one of them.
+ */
+function isProbe(method: string, path: string): boolean {
+  return method === "HEAD" && path.endsWith("/api/hello");
 }
 
 /** What keeps equal sessions of different pools and callers apart. */
