@@ -111,7 +111,7 @@ function message(request: RecordedRequest, objects: ObjectShelf): Reply {
   const usage = { input_tokens: input, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
   const tool = body.tools?.[0]?.name;
-  if (tool !== undefined && typeof body.messages.at(-1)?.content === "string") {
+  if (tool !== undefined && !answersTool(body.messages.at(-1)?.content)) {
     const block = { type: "tool_use", id: "toolu_test", name: tool };
     if (body.stream === true) return reply.sse(toolEvents(head, block, text, usage), { headers });
     const content = [{ ...block, input: { said: text } }];
@@ -125,6 +125,10 @@ function message(request: RecordedRequest, objects: ObjectShelf): Reply {
     stop_reason: "end_turn",
     usage: { ...usage, output_tokens: countTokens(text) },
   });
+}
+
+function answersTool(content: unknown): boolean {
+  return Array.isArray(content) && content.some((part: { readonly type?: string }) => part.type === "tool_result");
 }
 
 /** A streamed message that calls a tool with what was said, its arguments in pieces. */
