@@ -42,7 +42,7 @@ export default defineConfig({
           server: { deps: { inline: [/\/node_modules\/(ai|@ai-sdk|eventsource-parser)\//] } },
           globalSetup: ["test/postgres-setup.ts"],
           include: ["test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/faults/**"],
+          exclude: ["**/node_modules/**", "test/faults/**", "test/clients/**"],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -57,6 +57,12 @@ export default defineConfig({
           include: ["test/faults/**/*.test.ts"],
           hookTimeout: 60_000,
         },
+      },
+      {
+        // `npm run test:clients`: programs of others, more than a gigabyte of them.
+        resolve: { conditions },
+        ssr: { resolve: { conditions } },
+        test: { name: "clients", include: ["test/clients/**/*.test.ts"], hookTimeout: 60_000 },
       },
       {
         // Run by itself, and last: what it measures must not share the machine.

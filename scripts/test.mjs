@@ -2,6 +2,7 @@
 import { ensureBrowser } from "./lib/browser.mjs";
 import { ensureBuilt } from "./lib/build.mjs";
 import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
+import { ensureCurl } from "./lib/curl.mjs";
 import { ensureHaproxy } from "./lib/haproxy.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { ensureNamespaces } from "./lib/namespaces.mjs";
@@ -27,6 +28,7 @@ try {
   await ensureBrowser();
   await ensureHaproxy();
   await ensurePrometheus();
+  await ensureCurl();
   await ensureSideInstall(runtimes);
   await ensureSideInstall(apiReference);
   await ensureSideInstall(docsSite);

@@ -66,14 +66,17 @@ async function passes({ name, commands }) {
  * @typedef {{ passed: number, failed: number }} Tally
  * @param {string} project one of those in `vitest.config.ts`
  * @param {readonly string[]} [args] for vitest
+ * @param {readonly string[]} [prefix] words before its call: a program that becomes it
  * @returns {Promise<Tally>}
  */
-export async function runTests(project, args = []) {
+export async function runTests(project, args = [], prefix = []) {
   const folder = mkdtempSync(join(tmpdir(), "keywheel-tests-"));
   const report = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    const { code, isInterrupted } = await run(binOf("vitest"), ["run", "--project", project, ...reporters, ...args]);
+    const call = [...prefix, binOf("vitest"), "run", "--project", project, ...reporters, ...args];
+    const [program, ...words] = call;
+    const { code, isInterrupted } = await run(/** @type {string} */ (program), words);
     if (isInterrupted) throw new Error("Interrupted.");
     return tally(code, existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : undefined);
   } finally {

@@ -75,7 +75,7 @@ it("docs/scaling.md has the table that the model gives", () => {
 });
 
 it("the pages for people lead to files that are there", () => {
-  const folders = ["docs", "docs/ko", "deploy/compose", "deploy/kubernetes"];
+  const folders = ["docs", "docs/ko", "docs/clients", "deploy/compose", "deploy/kubernetes"];
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   const pages = ["README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", ...inFolders];
   const dead = pages

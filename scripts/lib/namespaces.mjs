@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ensureProgram, foldersOnPath, isExecutable } from "./debian.mjs";
+import { run } from "./run.mjs";
 import { say } from "./say.mjs";
 
 /**
@@ -22,4 +23,23 @@ export async function ensureNamespaces() {
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
   }
+}
+
+const upAndOn = 'ip link set lo up && exec "$@"';
+
+/**
+ * The words before a command that start it with no network but a loopback of its own; none where that is not to be had: it
+ * takes Linux, `unshare`, `ip`, and the right to make namespaces.
+ *
+ * @returns {Promise<readonly string[]>}
+ */
+export async function withoutNetwork() {
+  if (process.platform !== "linux") return [];
+  const rights = process.getuid?.() === 0 ? ["--net"] : ["--net", "--user", "--map-current-user", "--keep-caps"];
+  const words = [...rights, "sh", "-c", upAndOn, "sh"];
+  const works = await run("unshare", [...words, "true"], { capture: true }).then(
+    ({ code }) => code === 0,
+    () => false,
+  );
+  return works ? ["unshare", ...words] : [];
 }
