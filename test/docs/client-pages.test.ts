@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { runGateway, type RunningGateway, type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -30,7 +30,8 @@ const snippets = names
     ),
   );
 const typescript = snippets.filter(({ language }) => language === "ts");
-const shell = snippets.filter(({ language }) => language === "sh");
+const shell = snippets.filter(({ page, language }) => page !== "README" && language === "sh");
+const fromElsewhere = snippets.filter(({ page }) => page === "README");
 
 const slugs = ["openai", "anthropic", "gemini"] as const;
 
@@ -75,7 +76,8 @@ describe("the pages of clients", () => {
     const list = readFileSync(join(pages, "README.md"), "utf8");
 
     for (const name of names.filter((one) => one !== "README")) expect(list).toContain(`](${name}.md)`);
-    expect(snippets.filter((one) => !typescript.includes(one) && !shell.includes(one))).toEqual([]);
+    const tried = new Set([...typescript, ...shell, ...fromElsewhere]);
+    expect(snippets.filter((one) => !tried.has(one))).toEqual([]);
     expect(typescript.length).toBeGreaterThan(10);
     expect(shell.length).toBeGreaterThan(3);
   });
@@ -101,6 +103,24 @@ describe("the pages of clients", () => {
 
     expect(stdout).toMatch(/Hello|^\d+$/m);
     expect(requestsSince()).toBe(1);
+  });
+
+  it("connect a client from another machine", async () => {
+    const { token } = await gateway.api<{ token: string }>("POST", "/tokens", { name: "ada" });
+    mkdirSync(join(folder, "bin"));
+    // One that runs what is installed here, and asks no registry.
+    writeFileSync(join(folder, "bin", "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+    const path = [join(folder, "bin"), join(root, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
+    const [snippet, ...others] = fromElsewhere;
+    const code = (snippet?.code ?? "").replace("http://gateway.example:8787", gateway.url).replace("kw_…", token);
+
+    await run("sh", ["-ec", code], { cwd: folder, env: { HOME: folder, PATH: path } });
+
+    const settings = JSON.parse(readFileSync(join(folder, ".claude", "settings.json"), "utf8")) as unknown;
+    expect(settings).toEqual({
+      env: { ANTHROPIC_BASE_URL: `${gateway.url}/anthropic`, ANTHROPIC_AUTH_TOKEN: token },
+    });
+    expect(others).toEqual([]);
   });
 
   it.each(shell.map((one) => [`${one.page} ${one.number}`, one] as const))(

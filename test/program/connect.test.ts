@@ -14,7 +14,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import { type RunningGateway, runGateway, type ScriptedKind, startScriptedProvider } from "@keywheel/testkit";
+import { reply, type RunningGateway, runGateway, type ScriptedKind, startScriptedProvider } from "@keywheel/testkit";
 import { generateText } from "ai";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
@@ -409,13 +409,118 @@ it("the calls that the README shows do what it says", async () => {
   const keywheel = keywheelFor(gateway, place.home);
   for (const slug of ["anthropic", "openai", "gemini"]) await keywheel(`provider add ${slug}`);
 
-  expect(shownCalls.length).toBeGreaterThan(4);
+  const { token } = await gateway.api<{ token: string }>("POST", "/tokens", { name: "ada" });
+
+  expect(shownCalls.length).toBeGreaterThan(5);
   for (const words of shownCalls) {
-    const { code, stdout } = await keywheel(words);
+    const { code, stdout } = await keywheel(words.replace("https://gateway.example", gateway.url), token);
 
     expect([words, code]).toEqual([words, 0]);
     expect(stdout).toMatch(/claude-code|http:\/\/127\.0\.0\.1|Wrote ~/);
   }
   expect(read(place.home, ".codex/config.toml")).toContain(`base_url = "${gateway.url}/openai/v1"`);
   expect(read(place.home, ".config/opencode/opencode.json")).toMatch(/"apiKey": "kw_\w+"/);
+});
+
+describe("at a gateway that somebody else runs", () => {
+  it("needs its address and a token alone", async () => {
+    using place = aHome();
+    await using gateway = await runGateway({ flags: ["--require-token"] });
+    await using provider = await startScriptedProvider({ kind: "anthropic", keys: [secret] });
+    await gateway.addKeys(await gateway.addProvider({ kind: "anthropic", baseUrl: provider.baseUrl }), [secret]);
+    await gateway.addProvider({ slug: "other", baseUrl: "https://other.example/v1" });
+    const { token } = await gateway.api<{ token: string }>("POST", "/tokens", {
+      name: "ada",
+      providers: [(await gateway.api<{ id: string }>("GET", "/providers/anthropic")).id],
+    });
+    mkdirSync(join(place.home, "work"));
+    // Another home: neither the admin token nor the data directory is at hand.
+    const keywheel = (words: string, input = ""): Promise<CommandOutcome> =>
+      runCommand(`${words} --url ${gateway.url}`.split(" "), { home: place.home, input });
+
+    const shown = await keywheel("connect claude-code --token -", token);
+    const written = await keywheel("connect claude-code --token - --write", token);
+    const again = await keywheel("connect claude-code --write");
+    const refusals = await Promise.all(
+      [
+        "connect claude-code",
+        "connect claude-code --token kw_0123456789abcdef0123456789abcdef",
+        `connect claude-code --token ${token} --provider nowhere`,
+        `connect claude-code --token ${token} --new-token`,
+        `connect codex --token ${token} --provider other`,
+        `connect opencode --token ${token}`,
+        `connect opencode --token ${token} --provider other`,
+        `connect codex --token ${token} --kind nonsense`,
+      ].map(async (words) => {
+        const { code, stderr } = await runCommand(`${words} --url ${gateway.url}`.split(" "), {
+          home: join(place.home, "work"),
+        });
+        return `${code} ${stderr.split("\n").filter((line) => !line.startsWith("Note:"))[0] ?? ""}`;
+      }),
+    );
+
+    expect(shown.stdout).toContain(`"ANTHROPIC_BASE_URL": "${gateway.url}/anthropic"`);
+    expect([written.code, written.stdout]).toEqual([0, expect.stringContaining("Wrote ~/.claude/settings.json")]);
+    expect(again.stdout).toContain("is as it should be");
+    const { env } = JSON.parse(read(place.home, ".claude/settings.json")) as { readonly env: Record<string, string> };
+    const client = new Anthropic({
+      baseURL: env["ANTHROPIC_BASE_URL"] ?? "",
+      authToken: env["ANTHROPIC_AUTH_TOKEN"] ?? "",
+      apiKey: null,
+    });
+    expect((await client.models.list()).data).not.toHaveLength(0);
+    expect(refusals).toEqual([
+      expect.stringContaining("1 The gateway at "),
+      expect.stringContaining("refuses this token for anthropic"),
+      expect.stringContaining('1 There is no provider "nowhere" at '),
+      expect.stringContaining("2 Only the operator of a gateway can make tokens there"),
+      expect.stringContaining("refuses this token for other"),
+      expect.stringContaining("2 opencode speaks to several kinds of provider"),
+      expect.stringContaining('2 What kind of provider is "other"?'),
+      expect.stringContaining('2 There is no kind "nonsense"'),
+    ]);
+  });
+
+  it("says so where something else answers", async () => {
+    using place = aHome();
+    await using provider = await startScriptedProvider({ keys: [secret] });
+
+    const { code, stderr } = await runCommand(["connect", "codex", "--url", provider.origin], place);
+
+    expect([code, stderr]).toEqual([1, expect.stringContaining("is no Keywheel gateway")]);
+  });
+
+  it("tells opencode of a provider that only resembles OpenAI, and of its models", async () => {
+    using place = aHome();
+    await using pool = await aPool("openai-compatible");
+    const keywheel = keywheelFor(pool.gateway, place.home);
+    pool.provider
+      .on({ method: "GET" })
+      .always(reply.json(200, {}, { object: "list", data: [{ id: "vendor/large.1" }, { id: "small" }] }));
+
+    mkdirSync(join(place.home, "work"));
+    await keywheel("connect opencode --provider openai-compatible --write");
+    const inside = read(place.home, ".config/opencode/opencode.json");
+    const outside = await runCommand(
+      `connect opencode --provider openai-compatible --kind openai-compatible --write --url ${pool.gateway.url}`.split(
+        " ",
+      ),
+      { home: join(place.home, "work") },
+    );
+
+    expect(JSON.parse(inside)).toEqual({
+      provider: {
+        "openai-compatible": {
+          npm: "@ai-sdk/openai-compatible",
+          name: "openai-compatible",
+          models: { "vendor/large.1": { name: "vendor/large.1" }, small: { name: "small" } },
+          options: { baseURL: expect.stringContaining("/openai-compatible") as unknown, apiKey: "keywheel" },
+        },
+      },
+    });
+    expect(outside.code).toBe(0);
+    expect(JSON.parse(read(place.home, "work/.config/opencode/opencode.json"))).toMatchObject({
+      provider: { "openai-compatible": { models: { small: { name: "small" } } } },
+    });
+  });
 });

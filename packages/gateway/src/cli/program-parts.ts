@@ -14,6 +14,8 @@ export interface Actions {
   ) => Promise<void>;
   /** The same until it is interrupted. */
   readonly watch: (flags: Flags, command: (context: Context, signal: AbortSignal) => Promise<void>) => Promise<void>;
+  /** The address that is named with `--url`, if this caller is not the operator there; undefined otherwise. */
+  readonly outsideUrl: (flags: Flags) => Promise<string | undefined>;
   /** Says how everything stands that a gateway needs. */
   readonly doctor: (flags: Flags) => Promise<void>;
   /** Runs a command on the data directory itself, whether or not a gateway has it. */

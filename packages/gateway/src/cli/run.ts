@@ -51,9 +51,16 @@ function actionsFor(terminal: Terminal): Actions {
     },
     watch: async (flags, command) => {
       const interruption = new AbortController();
-      process.once("SIGINT", () => interruption.abort());
-      process.once("SIGTERM", () => interruption.abort());
-      await actionsFor(terminal).manage(flags, (context) => command(context, interruption.signal));
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => interruption.abort());
+      const end = AbortSignal.any([interruption.signal, terminal.closed]);
+      await actionsFor(terminal).manage(flags, (context) => command(context, end));
+    },
+    outsideUrl: async (flags) => {
+      const { readConnection } = await import("./connection.ts");
+      const connection = readConnection(flags, terminal.environment);
+      if (connection.url === undefined) return undefined;
+      const { adminTokenFor } = await import("./client/connect.ts");
+      return (await adminTokenFor(connection.url, connection)) === undefined ? connection.url : undefined;
     },
     doctor: async (flags) => (await import("./doctor/doctor.ts")).doctor(flags, terminal),
     onDataDir: async (flags, command) => {

@@ -7,6 +7,8 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface RawAnswer {
   readonly status: number;
   readonly body: string;
+  /** The code of an error that the gateway made in the provider's stead. */
+  readonly ownError?: string | undefined;
 }
 
 /** How a call reaches a control plane: over HTTP, or in this process. */

@@ -30,7 +30,7 @@ export interface ConnectOptions {
  */
 export async function connect({ connection, environment, creates }: ConnectOptions): Promise<ApiClient> {
   const { url, dataDir, adminToken } = connection;
-  if (url !== undefined) return over(url, adminToken ?? (await ownTokenFor(url, connection)));
+  if (url !== undefined) return over(url, await adminTokenFor(url, connection));
   if (!existsSync(join(dataDir, lockFile))) {
     // A gateway in a container, say, whose data directory is not to be seen from here.
     if (adminToken !== undefined && (await isGateway(defaultUrl))) return over(defaultUrl, adminToken);
@@ -67,8 +67,9 @@ async function onDataDir(connection: Connection, environment: Environment): Prom
   return new ApiClient(await createOfflineTransport(connection, environment));
 }
 
-/** The token of this machine's operator goes to this machine only. */
-async function ownTokenFor(url: string, connection: Connection): Promise<string | undefined> {
+/** What the control plane at an address is shown. The token of this machine's operator goes to this machine only. */
+export async function adminTokenFor(url: string, connection: Connection): Promise<string | undefined> {
+  if (connection.adminToken !== undefined) return connection.adminToken;
   const { isLoopback } = await import("../../control-plane/doors.ts");
   return isLoopback(new URL(url).hostname) ? operatorToken(connection) : undefined;
 }

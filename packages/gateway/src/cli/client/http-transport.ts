@@ -42,11 +42,17 @@ async function send({ url, token }: HttpTarget, { method, path, body }: Call): P
     const fail = (error: Error): void =>
       reject(failed(`The gateway at ${url} cannot be reached: ${wordsOf(error)}.`, error));
     // No agent: a connection that is kept open would keep the command from ending.
-    const request = start(`${url}${path}`, { method, headers, agent: false }, (response) => {
+    // The path as it stands: a URL would be brought into its normal form.
+    const target = { path: `${new URL(url).pathname.replace(/\/$/, "")}${path}`, method, headers, agent: false };
+    const request = start(url, target, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }),
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(chunks).toString("utf8"),
+          ownError: response.headers["x-keywheel-error"]?.toString(),
+        }),
       );
       response.on("error", fail);
     });

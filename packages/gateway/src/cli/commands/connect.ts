@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Client, Place, Setup, Target, Targets } from "../connect/client.ts";
 import { chooseTargets } from "../connect/choose-targets.ts";
-import { chooseToken, makeToken, type TokenChoice } from "../connect/choose-token.ts";
+import { chooseToken, isToken, makeToken, readGivenToken, type TokenChoice } from "../connect/choose-token.ts";
 import { clients } from "../connect/clients.ts";
+import { outsideModels, outsideTargets, tryTarget } from "../connect/outside.ts";
 import { type Plan, planFile, writePlan } from "../connect/files.ts";
 import { valueAt } from "../connect/format.ts";
 import { contentOf, differencesOf, exportLine, shortPath } from "../connect/show.ts";
@@ -11,11 +12,14 @@ import { CommandError, failed, wrongWords } from "../exit.ts";
 import { nearest } from "../nearest.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
+import type { ApiClient } from "../client/api-client.ts";
 import { type Context, printJson, say, segment } from "./context.ts";
 import type { List, Provider, Status } from "./wire.ts";
 
 export interface ConnectFlags {
   readonly provider?: readonly string[];
+  /** Of the provider, at a gateway of which no more than the address is known. */
+  readonly kind?: string;
   readonly token?: string;
   readonly newToken?: string | true;
   readonly write?: boolean;
@@ -54,8 +58,45 @@ export function clientNamed(name: string): Client {
 
 /** Shows the set-up of a client, or makes it. */
 export async function connectClient(context: Context, client: Client, flags: ConnectFlags): Promise<void> {
+  if (flags.kind !== undefined)
+    throw wrongWords(
+      "The gateway knows the kinds of its providers: leave out --kind, or name another gateway with --url.",
+    );
+  return settleClient(context, await prepare(context, client, flags), flags);
+}
+
+/**
+ * The same for a gateway whose operator somebody else is: by its address and a token for clients alone, which is tried.
+ *
+ * @param gatewayUrl without a slash at the end
+ */
+export async function connectFromOutside(
+  context: Speaking,
+  client: Client,
+  { gatewayUrl, flags }: { readonly gatewayUrl: string; readonly flags: ConnectFlags },
+): Promise<void> {
+  if (flags.newToken !== undefined) {
+    throw wrongWords(
+      "Only the operator of a gateway can make tokens there (KEYWHEEL_ADMIN_TOKEN). Ask for one, and give it with --token.",
+    );
+  }
+  const place = placeOf(context.terminal);
+  const targets = outsideTargets({ client, wanted: flags.provider ?? [], kind: flags.kind, gatewayUrl });
+  const found = flags.write || flags.dryRun ? tokenThere(client.setUp(targets, undefined, place)) : undefined;
+  const choice = await outsideToken(context.terminal, flags.token, found);
+  const token = choice.origin === "none" ? undefined : choice.token;
+  for (const target of targets) await tryTarget(target, token);
+  const named = await withModels(client, targets, (target) => outsideModels(target, token));
+  return settleClient(context, { client, targets: named, choice, place, api: undefined }, flags);
+}
+
+async function outsideToken(terminal: Terminal, given: string | undefined, found: unknown): Promise<Known> {
+  if (given !== undefined) return { origin: "given", token: await readGivenToken(terminal, given) };
+  return isToken(found) ? { origin: "kept", token: found } : { origin: "none" };
+}
+
+async function settleClient(context: Speaking, task: Task, flags: ConnectFlags): Promise<void> {
   if (flags.write && flags.dryRun) throw wrongWords("--write and --dry-run exclude each other.");
-  const task = await prepare(context, client, flags);
   if (flags.dryRun) return showDifferences(context, task);
   return flags.write ? write(context, task) : show(context, task);
 }
@@ -66,7 +107,13 @@ interface Task {
   readonly targets: Targets;
   readonly choice: TokenChoice;
   readonly place: Place;
+  /** Makes the token, where one is to be made. */
+  readonly api: ApiClient | undefined;
 }
+
+/** A token that need not be made. */
+type Known = Exclude<TokenChoice, { readonly origin: "new" }>;
+type Speaking = Pick<Context, "terminal" | "json">;
 
 async function prepare({ client: api, terminal }: Context, client: Client, flags: ConnectFlags): Promise<Task> {
   if (api.url === undefined) {
@@ -86,7 +133,26 @@ async function prepare({ client: api, terminal }: Context, client: Client, flags
     targets,
     requiresToken,
   });
-  return { client, targets, choice, place };
+  return { client, targets: await withModels(client, targets, (target) => modelsOf(api, target)), choice, place, api };
+}
+
+async function modelsOf(api: ApiClient, { provider }: Target): Promise<readonly string[]> {
+  const { data } = await api.call<List<{ readonly id: string }>>("GET", `/providers/${segment(provider.id)}/models`);
+  return data.map(({ id }) => id);
+}
+
+/** With what those are called that the client cannot know, as far as their provider says it. */
+async function withModels(
+  { wantsModels }: Client,
+  [first, ...others]: Targets,
+  ask: (target: Target) => Promise<readonly string[]>,
+): Promise<Targets> {
+  const told = async (target: Target): Promise<Target> =>
+    wantsModels && target.provider.kind === "openai-compatible"
+      ? // Without them the set-up is right all the same: what it prints says what is left to do.
+        { ...target, models: await ask(target).catch(() => []) }
+      : target;
+  return [await told(first), ...(await Promise.all(others.map(told)))];
 }
 
 function placeOf({ environment }: Terminal): Place {
@@ -105,7 +171,7 @@ function readAt(file: Setup["files"][number], path: readonly string[]): unknown 
   return before === undefined ? undefined : valueAt(setup.format.read(before), path);
 }
 
-async function show(context: Context, task: Task): Promise<void> {
+async function show(context: Speaking, task: Task): Promise<void> {
   const { setup } = await settle(context, task);
   if (task.choice.origin === "new") context.terminal.err("It is shown this once.\n");
   const { variables, files } = setup;
@@ -138,13 +204,14 @@ async function show(context: Context, task: Task): Promise<void> {
 
 /** The set-up with the token that it is to have: a new one is made here, and shown or written this once. */
 async function settle(
-  context: Context,
-  { client, targets, choice, place }: Task,
+  { terminal }: Speaking,
+  { client, targets, choice, place, api }: Task,
 ): Promise<{ setup: Setup; madeId?: string }> {
   if (choice.origin !== "new")
     return { setup: client.setUp(targets, choice.origin === "none" ? undefined : choice.token, place) };
-  const { token, id } = await makeToken(context.client, choice.name, targets);
-  context.terminal.err(`Made the gateway token "${choice.name}", good for ${slugsOf(targets)}.\n`);
+  if (api === undefined) throw new Error("a token is to be made, and nobody can make it");
+  const { token, id } = await makeToken(api, choice.name, targets);
+  terminal.err(`Made the gateway token "${choice.name}", good for ${slugsOf(targets)}.\n`);
   return { setup: client.setUp(targets, token, place), madeId: id };
 }
 
@@ -158,7 +225,7 @@ function draftOf({ client, targets, choice, place }: Task): Setup {
   return client.setUp(targets, token, place);
 }
 
-function showDifferences(context: Context, task: Task): void {
+function showDifferences(context: Speaking, task: Task): void {
   const setup = draftOf(task);
   const plans = planAll(setup);
   if (context.json) {
@@ -182,7 +249,7 @@ function showDifferences(context: Context, task: Task): void {
   context.terminal.err("Nothing was changed. --write does it.\n");
 }
 
-async function write(context: Context, task: Task): Promise<void> {
+async function write(context: Speaking, task: Task): Promise<void> {
   // Before a token is made: what cannot be written is known by then.
   planAll(draftOf(task));
   const { setup, madeId } = await settle(context, task);
@@ -194,7 +261,7 @@ async function write(context: Context, task: Task): Promise<void> {
       files.push({ path: plan.path, changed: plan.before !== plan.after, backup: backup ?? null });
     }
   } catch (error) {
-    if (madeId !== undefined) await context.client.call("DELETE", `/tokens/${segment(madeId)}`);
+    if (madeId !== undefined) await task.api?.call("DELETE", `/tokens/${segment(madeId)}`);
     throw error;
   }
   if (context.json)
@@ -211,7 +278,7 @@ async function write(context: Context, task: Task): Promise<void> {
   say(context, `${who} now speaks to ${slugsOf(task.targets)} through the gateway.${next}`);
 }
 
-function sayNotes({ terminal }: Context, task: Task, setup: Setup): void {
+function sayNotes({ terminal }: Speaking, task: Task, setup: Setup): void {
   for (const note of notesOf(task, setup)) terminal.err(`Note: ${note}\n`);
 }
 

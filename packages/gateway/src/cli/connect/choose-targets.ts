@@ -4,7 +4,7 @@ import { nearest } from "../nearest.ts";
 import type { Client, Speech, Target, Targets } from "./client.ts";
 
 /** Which kinds of provider answer a kind of client; the first that there is one of is taken. */
-const kindsFor = {
+export const kindsFor = {
   openai: ["openai", "openai-compatible"],
   anthropic: ["anthropic"],
   gemini: ["gemini"],
@@ -96,9 +96,10 @@ function nothingFits({ client, providers }: Choice): Error {
   );
 }
 
-function targetOf(speech: Speech, provider: Provider, gatewayUrl: string): Target {
+/** A provider as a client reaches it. */
+export function targetOf(speech: Speech, provider: Provider, gatewayUrl: string): Target {
   const url = `${gatewayUrl}/${provider.slug}`;
   const last = new URL(provider.base_url).pathname.replace(/\/+$/, "").split("/").at(-1) ?? "";
   // As the provider itself is addressed: what its clients add to its base URL they add to this one.
-  return { speech, provider, url, versionedUrl: /^v\d+[a-z0-9]*$/.test(last) ? `${url}/${last}` : url };
+  return { speech, provider, url, versionedUrl: /^v\d+[a-z0-9]*$/.test(last) ? `${url}/${last}` : url, models: [] };
 }

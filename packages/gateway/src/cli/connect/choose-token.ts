@@ -34,16 +34,7 @@ export async function chooseToken(api: ApiClient, terminal: Terminal, wishes: To
 
   const { data: known } = await api.call<List<Token>>("GET", "/tokens");
   if (given !== undefined) {
-    if (given !== "-")
-      terminal.err(
-        "Note: a token in a command stays in the history of the shell. Give - and pipe it to keep it out.\n",
-      );
-    const token = (given === "-" ? await readInput(terminal) : given).trim();
-    if (!isToken(token)) {
-      throw wrongWords(
-        "Expected `--token` to be a token of this gateway, which begins with kw_ (not the key of a provider). --new-token makes one.",
-      );
-    }
+    const token = await readGivenToken(terminal, given);
     const problem = problemWith(token, known, targets);
     if (problem !== undefined) throw failed(`${problem} \`keywheel token list\` shows them; --new-token makes one.`);
     return { origin: "given", token };
@@ -55,12 +46,28 @@ export async function chooseToken(api: ApiClient, terminal: Terminal, wishes: To
   );
 }
 
+/**
+ * The token behind `--token`.
+ *
+ * @param given itself, or `-` for the standard input
+ * @throws CommandError (2) for what is no gateway token
+ */
+export async function readGivenToken(terminal: Terminal, given: string): Promise<string> {
+  if (given !== "-")
+    terminal.err("Note: a token in a command stays in the history of the shell. Give - and pipe it to keep it out.\n");
+  const token = (given === "-" ? await readInput(terminal) : given).trim();
+  if (isToken(token)) return token;
+  throw wrongWords(
+    "Expected `--token` to be a token of this gateway, which begins with kw_ (not the key of a provider). --new-token makes one.",
+  );
+}
+
 /** A token that is good for these providers and no others. @throws Refusal */
 export function makeToken(api: ApiClient, name: string, targets: Targets): Promise<NewToken> {
   return api.call<NewToken>("POST", "/tokens", { name, providers: targets.map(({ provider }) => provider.id) });
 }
 
-function isToken(value: unknown): value is string {
+export function isToken(value: unknown): value is string {
   return typeof value === "string" && /^kw_[\w-]{8,}$/.test(value);
 }
 

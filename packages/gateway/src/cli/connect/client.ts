@@ -14,6 +14,8 @@ export interface Target {
   readonly url: string;
   /** The same with the version that the provider's own base URL ends with: `http://127.0.0.1:8787/openai/v1`. */
   readonly versionedUrl: string;
+  /** What it names its models, for clients that want to be told; empty where it was not asked, or does not say. */
+  readonly models: readonly string[];
 }
 
 export type Targets = readonly [Target, ...Target[]];
@@ -51,6 +53,8 @@ export interface Client {
   readonly start?: string;
   /** Names, in the environment or beside what is written, that win over it or are sent as well. */
   readonly rivals: readonly string[];
+  /** Whether it has to be told the models of providers that it does not know. */
+  readonly wantsModels?: true;
   /** @param token undefined where the gateway asks for none */
   readonly setUp: (targets: Targets, token: string | undefined, place: Place) => Setup;
 }

@@ -91,23 +91,47 @@ const opencode: Client = {
   start: "opencode",
   rivals: ["OPENCODE_CONFIG_CONTENT"],
   setUp: (targets, token = placeholder, place) => {
-    const changes = targets.flatMap(({ speech, url, versionedUrl }) => {
-      const [name, address] = {
-        anthropic: ["anthropic", `${url}/v1`] as const,
-        openai: ["openai", versionedUrl] as const,
-        gemini: ["google", `${url}/v1beta`] as const,
-      }[speech];
-      const option = (key: string, value: string) => ({ path: ["provider", name, "options", key] as const, value });
-      return [option("baseURL", address), { ...option("apiKey", token), secret: true as const }];
-    });
-    const { kind, name } = targets.find(({ speech }) => speech === "openai")?.provider ?? {};
-    const notes =
-      kind === "openai-compatible"
-        ? [`opencode will offer the models of OpenAI for ${name}: add its own to them.`]
-        : [];
+    const changes = targets.flatMap((target) => [...ownProvider(target), ...opencodeOptions(target, token)]);
+    const notes = targets
+      .filter((target) => isOwnProvider(target) && target.models.length === 0)
+      .map(
+        ({ provider: { name, slug } }) =>
+          `${name} did not say which models it has: name them under provider.${slug}.models.`,
+      );
     return { files: [{ path: opencodePath(place), format: jsonFormat, changes }], variables: [], notes };
   },
+  wantsModels: true,
 };
+
+/** As many models as anybody would choose from. */
+const mostModels = 100;
+
+function opencodeOptions(target: Target, token: string): readonly Change[] {
+  const { speech, url, versionedUrl, provider } = target;
+  const [name, address] = {
+    anthropic: ["anthropic", `${url}/v1`] as const,
+    openai: [isOwnProvider(target) ? provider.slug : "openai", versionedUrl] as const,
+    gemini: ["google", `${url}/v1beta`] as const,
+  }[speech];
+  const option = (key: string, value: string): Change => ({ path: ["provider", name, "options", key], value });
+  return [option("baseURL", address), { ...option("apiKey", token), secret: true }];
+}
+
+/** Whether it is one that opencode has to be told of: it speaks as OpenAI does, and is not OpenAI. */
+function isOwnProvider({ provider }: Target): boolean {
+  return provider.kind === "openai-compatible";
+}
+
+function ownProvider(target: Target): readonly Change[] {
+  if (!isOwnProvider(target)) return [];
+  const { slug, name } = target.provider;
+  const entry = (value: string, ...path: readonly string[]): Change => ({ path: ["provider", slug, ...path], value });
+  return [
+    entry("@ai-sdk/openai-compatible", "npm"),
+    entry(name, "name"),
+    ...target.models.slice(0, mostModels).map((model) => entry(model, "models", model, "name")),
+  ];
+}
 
 /** It reads both names and lets the second win. */
 function opencodePath({ home, environment, exists }: Place): string {

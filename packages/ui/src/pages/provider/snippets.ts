@@ -62,14 +62,15 @@ const client = new OpenAI({ baseURL: "${url}/v1", apiKey: "${token}" });`,
     },
     {
       id: "snippetCodex",
-      code: `# ~/.codex/config.toml, with KEYWHEEL_TOKEN=${token} in the environment
+      // As `keywheel connect codex` writes it.
+      code: `# ~/.codex/config.toml
 model_provider = "keywheel"
 
 [model_providers.keywheel]
 name = "Keywheel"
 base_url = "${url}/v1"
-env_key = "KEYWHEEL_TOKEN"
-wire_api = "responses"`,
+wire_api = "responses"
+experimental_bearer_token = "${token}"`,
     },
   ];
 }
