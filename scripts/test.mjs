@@ -9,6 +9,7 @@ import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensurePrometheus } from "./lib/prometheus.mjs";
 import { ensureRedis } from "./lib/redis.mjs";
+import { ensureShells } from "./lib/shells.mjs";
 import { apiReference, docsSite, ensureSideInstall, runtimes } from "./lib/side-install.mjs";
 import { say } from "./lib/say.mjs";
 
@@ -29,6 +30,7 @@ try {
   await ensureHaproxy();
   await ensurePrometheus();
   await ensureCurl();
+  await ensureShells();
   await ensureSideInstall(runtimes);
   await ensureSideInstall(apiReference);
   await ensureSideInstall(docsSite);

@@ -1,10 +1,10 @@
 import { run } from "./run.ts";
 import { processTerminal } from "./terminal.ts";
 
-// Whoever reads the output may stop doing so (`keywheel key list | head`): that is no fault.
+// Whoever reads the output may stop doing so (`keywheel key list | head`), and a terminal may be closed: that is no fault.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
   });
 }
 

@@ -21,7 +21,7 @@ export function openLog({
   return createLog({
     level: logLevel,
     format: logFormat ?? (isTerminal ? "pretty" : "json"),
-    color: isTerminal && wantsColor(environment),
+    color: wantsColor(environment, isTerminal),
     redact: redactor.redact,
     sink: process.stderr.fd,
     ...(worker === undefined ? {} : { fields: { worker } }),

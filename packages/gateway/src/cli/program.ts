@@ -38,6 +38,7 @@ export function buildProgram(actions: Actions): Command {
   addDataCommands(program, actions);
   addConfigCommands(program, actions);
   addDemo(program, actions);
+  addCompletion(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -49,6 +50,7 @@ export function buildProgram(actions: Actions): Command {
 function addStart(program: Command, actions: Actions): void {
   const start = program.command("start").description("start the gateway and serve until it is stopped");
   addSettings(start, Object.values<Setting<unknown>>(startSettings));
+  start.option("--json", "print where it serves, and how to sign in, as JSON");
   start.action((flags: Flags) => actions.start(flags));
   start.addHelpText(
     "after",
@@ -89,14 +91,32 @@ function addDoctor(program: Command, actions: Actions): void {
   ]);
 }
 
+function addCompletion(program: Command, actions: Actions): void {
+  const completion = program
+    .command("completion <shell>")
+    .description("print what makes a shell complete these words: bash, zsh or fish")
+    .option("--json", "as JSON")
+    .action((shell: string, flags: Flags) =>
+      actions.alone(flags, async (context) =>
+        (await import("./commands/completion.ts")).printCompletion(context, program, shell),
+      ),
+    );
+  example(completion, [
+    ["source <(keywheel completion bash)", "in ~/.bashrc"],
+    ["source <(keywheel completion zsh)", "in ~/.zshrc, behind compinit"],
+    ["keywheel completion fish | source", "in ~/.config/fish/config.fish"],
+  ]);
+}
+
 function addDemo(program: Command, actions: Actions): void {
   const demo = program
     .command("demo")
     .description("see what it does, on a gateway of its own with invented keys; nothing is left behind")
     .option("--no-open", "do not open the pages in the browser; the link is printed all the same")
+    .option("--json", "tell it as JSON, a line for each thing that happens")
     .option("--seconds <number>", "end by itself after so long, 5 or more (default: at Ctrl-C)")
     .action((flags: Flags) =>
-      actions.alone(flags, async ({ terminal }) => (await import("./demo/demo.ts")).demo(flags, terminal)),
+      actions.alone(flags, async ({ terminal, json }) => (await import("./demo/demo.ts")).demo(flags, terminal, json)),
     );
   example(demo, [
     ["keywheel demo", "until Ctrl-C; the whole of it is told in a minute"],
@@ -187,11 +207,11 @@ function withTerms(command: Command): Command {
 
 function addStatus(program: Command, actions: Actions): void {
   const status = managing(program.command("status").description("show how the gateway and its keys stand"))
-    .option("--watch", "show it again every second")
+    .option("--watch", "follow every key in a live table; where nobody looks on, a line for each change")
     .action((flags: Flags & { readonly watch?: boolean }) =>
       flags.watch
         ? actions.watch(flags, async (context, signal) =>
-            (await import("./commands/status.ts")).watchStatus(context, signal),
+            (await import("./commands/watch.ts")).watchStatus(context, signal),
           )
         : actions.manage(flags, async (context) => (await import("./commands/status.ts")).showStatus(context)),
     );

@@ -1,6 +1,6 @@
 import type { OpenLog } from "../telemetry/log.ts";
 import { Redactor } from "../telemetry/redactor.ts";
-import { bannerFor } from "./banner.ts";
+import { bannerAsJson, bannerFor } from "./banner.ts";
 import { dieLoudly } from "./die-loudly.ts";
 import { openLog } from "./open-log.ts";
 import type { Gateway } from "./serve/gateway.ts";
@@ -38,7 +38,8 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
     stop: (signal) => stop(gateway, log, { signal, graceMs: options.graceSeconds * 1000 }),
     cut: () => gateway.cut(),
   });
-  terminal.out(bannerFor(gateway, { dataDir: options.dataDir, version: programVersion() }, terminal));
+  const facts = { dataDir: options.dataDir, version: programVersion() };
+  terminal.out(flags["json"] === true ? bannerAsJson(gateway, facts) : bannerFor(gateway, facts, terminal));
   log.log.info({ url: gateway.url, dataDir: options.dataDir, version: programVersion(), pid: process.pid }, "Serving");
   await log.flush();
   grow();

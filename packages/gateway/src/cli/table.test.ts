@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
-import { displayWidth, formatTable } from "./table.ts";
-import { paletteFor } from "./terminal.ts";
+import { describe, expect, it } from "vitest";
+import { clip, displayWidth, formatTable } from "./table.ts";
+import { paletteFor, wantsColor } from "./terminal.ts";
 
 it.each([
   ["key", 3],
@@ -38,4 +38,33 @@ it("lets no label play with the terminal", () => {
 
   expect(shown.split("\n")).toHaveLength(3);
   expect(shown).not.toContain("\u001b");
+});
+
+describe("a line that is longer than the screen", () => {
+  const { red } = paletteFor(true);
+
+  it.each([
+    ["fits", 4, "fits"],
+    ["too long", 4, "too…"],
+    ["열쇠 하나", 6, "열쇠 …"],
+    ["열쇠 하나", 4, "열…"],
+    [`${red("red")} and plain`, 6, `${red("red")} a…`],
+    [red("red alone"), 4, red("red…")],
+    [`full${red("!")}`, 4, `full${red("")}`],
+  ])("%j on %i columns", (line, columns, expected) => {
+    expect(clip(line, columns)).toBe(expected);
+  });
+});
+
+it.each([
+  [{}, true, true],
+  [{}, false, false],
+  [{ NO_COLOR: "1" }, true, false],
+  [{ NO_COLOR: "" }, true, true],
+  [{ TERM: "dumb" }, true, false],
+  [{ FORCE_COLOR: "1" }, false, true],
+  [{ FORCE_COLOR: "0" }, true, false],
+  [{ FORCE_COLOR: "1", NO_COLOR: "1" }, false, true],
+])("colours for %j on a terminal (%s): %s", (environment, isTerminal, expected) => {
+  expect(wantsColor(environment, isTerminal)).toBe(expected);
 });

@@ -33,6 +33,37 @@ function pad(text: string, width: number, align: "right" | undefined): string {
   return align === "right" ? filling + text : text + filling;
 }
 
+/** A line as far as a screen of that width shows it; what it is painted with counts for nothing, and ends with it. */
+export function clip(line: string, columns: number): string {
+  let left = columns;
+  let clipped = "";
+  let isCut = false;
+  for (const [piece, paint] of line.matchAll(/(\p{Cc}\[\d*m)|\P{Cc}+/gu)) {
+    if (paint !== undefined) clipped += piece;
+    else if (!isCut && displayWidth(piece) <= left) {
+      clipped += piece;
+      left -= displayWidth(piece);
+    } else if (!isCut) {
+      isCut = true;
+      clipped += cut(piece, left);
+    }
+  }
+  return clipped;
+}
+
+/** The beginning of a text that is too long, with a mark in its last column. */
+function cut(text: string, columns: number): string {
+  if (columns < 1) return "";
+  let shown = "";
+  let left = columns - 1;
+  for (const { segment } of graphemes.segment(text)) {
+    left -= widthOf(segment);
+    if (left < 0) break;
+    shown += segment;
+  }
+  return `${shown}…`;
+}
+
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** How many columns of a terminal a text takes. */

@@ -14,7 +14,20 @@ export interface Terminal {
   readonly isInteractive: boolean;
   /** Whether a question would be seen and could be answered. */
   readonly canAsk: boolean;
+  /** Whether what goes to `err` may be drawn over: somebody watches it. */
+  readonly canDraw: boolean;
+  readonly screen: Screen;
+  /** Aborted once nobody takes the results any more. */
+  readonly closed: AbortSignal;
   readonly colors: Palette;
+}
+
+/** Where results are shown, if `isInteractive`. */
+export interface Screen {
+  /** As it is now, in characters. */
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  /** Tells of every change of the size, until the returned function is called. */
+  readonly onResize: (tell: () => void) => () => void;
 }
 
 export interface Palette {
@@ -34,13 +47,42 @@ export function processTerminal(): Terminal {
     err: (text) => void stderr.write(text),
     isInteractive: isatty(1),
     canAsk: isatty(0) && isatty(2),
-    colors: paletteFor(isatty(1) && wantsColor(env)),
+    canDraw: isatty(2) && env["TERM"] !== "dumb",
+    screen: screenOf(stdout),
+    closed: closingOf(stdout),
+    colors: paletteFor(wantsColor(env, isatty(1))),
   };
 }
 
-/** @see https://no-color.org */
-export function wantsColor(environment: Environment): boolean {
-  return (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
+/** What a terminal has that does not say how large it is. */
+const usual = { columns: 80, rows: 24 };
+
+function screenOf(stdout: NodeJS.WriteStream): Screen {
+  return {
+    size: () => ({ columns: stdout.columns || usual.columns, rows: stdout.rows || usual.rows }),
+    onResize: (tell) => {
+      stdout.on("resize", tell);
+      return () => void stdout.off("resize", tell);
+    },
+  };
+}
+
+function closingOf(stdout: NodeJS.WriteStream): AbortSignal {
+  const closing = new AbortController();
+  stdout.once("error", () => closing.abort());
+  return closing.signal;
+}
+
+/**
+ * Whether what is printed may be coloured. FORCE_COLOR wins over everything, as in Node itself; then NO_COLOR, and what is no
+ * terminal gets none.
+ *
+ * @see https://no-color.org, https://force-color.org
+ */
+export function wantsColor(environment: Environment, isTerminal: boolean): boolean {
+  const forced = environment["FORCE_COLOR"] ?? "";
+  if (forced !== "") return forced !== "0" && forced !== "false";
+  return isTerminal && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
 }
 
 export function paletteFor(isColored: boolean): Palette {

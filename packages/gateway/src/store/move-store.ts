@@ -42,6 +42,8 @@ export interface MoveOptions {
   readonly to: string;
   /** Told of each table once it is there. */
   readonly onTable?: (table: string, rows: number) => void;
+  /** Told how many rows of all were copied, page by page. */
+  readonly onRows?: (done: number, all: number) => void;
   /** Called when everything is there and compared, and nothing is durable; tests cut it off there. */
   readonly beforeCommit?: () => void;
 }
@@ -89,7 +91,7 @@ async function move(
   from: Kysely<Database>,
   into: Transaction<Database>,
   engine: DatabaseEngine,
-  { onTable = () => {}, beforeCommit = () => {} }: MoveOptions,
+  { onTable = () => {}, onRows, beforeCommit = () => {} }: MoveOptions,
 ): Promise<MoveOutcome> {
   await engine.shared?.lockTables(into);
   await migrate(into, engine, { now: Date.now() });
@@ -97,11 +99,15 @@ async function move(
   if (filled !== undefined)
     return { to: engine.name, rows: await compareDone(from, into, engine, filled), wasDone: true };
   const rows: Record<string, number> = {};
+  const all = onRows === undefined ? 0 : await countRows(from);
+  let copied = 0;
   for (const table of tableNames) {
     const digest = new Digest();
     for await (const page of pagesOf(from, table)) {
       await into.insertInto(table).values(page).execute();
       digest.add(page);
+      copied += page.length;
+      onRows?.(copied, all);
     }
     await compare(table, digest, await digestOf(into, table));
     rows[table] = digest.count;
@@ -110,6 +116,15 @@ async function move(
   for (const table of numbered) await continueNumbers(into, table);
   beforeCommit();
   return { to: engine.name, rows, wasDone: false };
+}
+
+async function countRows(db: Kysely<Database>): Promise<number> {
+  let count = 0;
+  for (const table of tableNames) {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db);
+    count += rows[0]?.count ?? 0;
+  }
+  return count;
 }
 
 /** An earlier run may have been cut off when all was done, before it could say so. @throws KeywheelError conflict */

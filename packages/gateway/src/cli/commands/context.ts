@@ -28,6 +28,12 @@ export function printJson({ terminal }: Pick<Context, "terminal">, text: string)
   terminal.out(text.endsWith("\n") ? text : `${text}\n`);
 }
 
+/** That a person was asked, and said no. */
+export function sayUndone(context: Pick<Context, "terminal" | "json">): void {
+  if (context.json) printJson(context, JSON.stringify({ done: false }));
+  else say(context, "Nothing was done.");
+}
+
 /** An id or a slug as a segment of a path. */
 export function segment(text: string): string {
   if (text.trim() === "" || text === "." || text === "..") throw wrongWords(`Expected an id or a name, got "${text}".`);

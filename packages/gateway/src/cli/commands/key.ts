@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { failed, wrongWords } from "../exit.ts";
+import { showProgress } from "../progress.ts";
 import { confirm, readInput } from "../prompt.ts";
 import { formatTable } from "../table.ts";
-import { type Context, enabledField, numberOf, present, printJson, say, segment } from "./context.ts";
+import { type Context, enabledField, numberOf, present, printJson, say, sayUndone, segment } from "./context.ts";
 import { findKeys, type Found, nameOf, readKeys } from "./find-key.ts";
 import { readKeyValue } from "./key-value.ts";
 import type { ImportResult, KeyOnTheWire, KeyTestResult } from "./wire.ts";
@@ -38,7 +39,9 @@ export async function importKeys(
   const { provider, file, dryRun } = call;
   const list = file === "-" ? await readInput(context.terminal) : await readList(file);
   const body = { text: list, ...(dryRun ? { dry_run: true } : {}) };
-  const text = await context.client.text("POST", `/providers/${segment(provider)}/keys/import`, body);
+  const text = await importing(context, () =>
+    context.client.text("POST", `/providers/${segment(provider)}/keys/import`, body),
+  );
   if (context.json) return printJson(context, text);
 
   const { added, skipped, understood = [] } = JSON.parse(text) as ImportResult;
@@ -51,6 +54,11 @@ export async function importKeys(
   if (added.length + understood.length === 0 && skipped.some(({ code }) => code === "refused")) {
     throw failed("No line of it was taken.");
   }
+}
+
+async function importing(context: Context, call: () => Promise<string>): Promise<string> {
+  using _progress = showProgress(context.terminal, "Importing keys");
+  return await call();
 }
 
 async function readList(file: string): Promise<string> {
@@ -133,10 +141,11 @@ export async function removeKeys(
   const found = await findKeys(context, call.names, call.provider);
   const named = found.map(nameOf).join(", ");
   const sentence = `This removes the ${found.length === 1 ? "key" : "keys"} ${named} and cannot be undone.`;
-  if (!call.yes && !(await confirm(context.terminal, sentence))) return say(context, "Nothing was done.");
+  if (!call.yes && !(await confirm(context.terminal, sentence))) return sayUndone(context);
   for (const one of found) {
     await context.client.call("DELETE", `/keys/${segment(one.key.id)}`);
-    say(context, `Removed the key ${nameOf(one)}.`);
+    if (context.json) printJson(context, JSON.stringify({ id: one.key.id, removed: true }));
+    else say(context, `Removed the key ${nameOf(one)}.`);
   }
 }
 
@@ -147,16 +156,24 @@ export async function testKeys(
 ): Promise<void> {
   const found = await findKeys(context, call.names, call.provider);
   let refused = 0;
-  for (const one of found) {
-    if (context.terminal.canAsk)
-      context.terminal.err(`Asking ${one.provider.name} with the key ${one.key.api_key} …\n`);
-    const text = await context.client.text("POST", `/keys/${segment(one.key.id)}/test`);
+  for (const [at, one] of found.entries()) {
+    const text = await asking(context, one, { at, all: found.length });
     const result = JSON.parse(text) as KeyTestResult;
     if (!result.ok) refused++;
     if (context.json) printJson(context, text);
     else say(context, resultOf(one, result, context));
   }
   if (refused > 0) throw failed(`${counted(refused, "key")} of ${found.length} did not pass.`);
+}
+
+async function asking(
+  { client, terminal }: Context,
+  { key, provider }: Found,
+  { at, all }: { readonly at: number; readonly all: number },
+): Promise<string> {
+  using progress = showProgress(terminal, `Asking ${provider.name} with the key ${key.api_key}`, all);
+  progress.at(at);
+  return await client.text("POST", `/keys/${segment(key.id)}/test`);
 }
 
 function resultOf(

@@ -2,7 +2,7 @@ import { wrongWords } from "../exit.ts";
 import { nearest } from "../nearest.ts";
 import { confirm } from "../prompt.ts";
 import { formatTable } from "../table.ts";
-import { type Context, enabledField, present, printJson, say, segment } from "./context.ts";
+import { type Context, enabledField, present, printJson, say, sayUndone, segment } from "./context.ts";
 import { readKeyValue } from "./key-value.ts";
 import { readSettingFlags } from "./setting-flags.ts";
 import type { KeyOnTheWire, List, Preset, Provider, Status } from "./wire.ts";
@@ -121,8 +121,9 @@ export async function removeProvider(context: Context, slug: string, flags: { re
   const { data: keys } = await context.client.call<List<KeyOnTheWire>>("GET", `${path}/keys`);
   const named = `the provider ${provider.name} with its ${counted(keys.length, "key")}`;
   if (!flags.yes && !(await confirm(context.terminal, `This removes ${named} and cannot be undone.`))) {
-    return say(context, "Nothing was done.");
+    return sayUndone(context);
   }
   await context.client.call("DELETE", path);
-  say(context, `Removed ${named}.`);
+  if (context.json) printJson(context, JSON.stringify({ id: provider.id, slug: provider.slug, removed: true }));
+  else say(context, `Removed ${named}.`);
 }

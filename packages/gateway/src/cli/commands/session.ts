@@ -38,6 +38,7 @@ export async function listSessions(context: Context, flags: SessionFlags): Promi
 export async function endSessions(context: Context, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await context.client.call("DELETE", `/sessions/${segment(id)}`);
-    say(context, `Ended the session ${id}. Its next request takes its turn on the wheel.`);
+    if (context.json) printJson(context, JSON.stringify({ id, ended: true }));
+    else say(context, `Ended the session ${id}. Its next request takes its turn on the wheel.`);
   }
 }

@@ -1,12 +1,10 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { finish } from "../client/explain.ts";
-import { failed } from "../exit.ts";
 import { formatTable } from "../table.ts";
 import { type Context, printJson } from "./context.ts";
 import type { Status } from "./wire.ts";
 import { countsOf, duration } from "./words.ts";
 
-type ProviderStatus = Status["providers"][number];
+export type ProviderStatus = Status["providers"][number];
 
 export async function showStatus(context: Context): Promise<void> {
   const text = await context.client.text("GET", "/status");
@@ -14,26 +12,19 @@ export async function showStatus(context: Context): Promise<void> {
   else context.terminal.out(describe(context, JSON.parse(text) as Status));
 }
 
-/**
- * Shows it again every second until it is interrupted; on a terminal in the same place.
- *
- * @throws CommandError (1) if no gateway runs: watching would keep the data directory from one that is to be started
- */
-export async function watchStatus(context: Context, signal: AbortSignal): Promise<void> {
-  const { client, terminal } = context;
-  if (client.url === undefined) throw failed(`No gateway runs on ${client.where}: there is nothing to watch.`);
-  // Home, and clear what is below: redrawing over the old text does not flicker.
-  const clear = terminal.isInteractive && !context.json ? "\u001b[H\u001b[J" : "";
-  while (!signal.aborted) {
-    const text = await context.client.text("GET", "/status");
-    if (context.json) printJson(context, text);
-    else terminal.out(`${clear}${describe(context, JSON.parse(text) as Status)}`);
-    // An interruption is the usual end of it.
-    await wait(1000, undefined, { signal }).catch(() => undefined);
-  }
+function describe(context: Context, status: Status): string {
+  const { colors } = context.terminal;
+  return [
+    ...headOf(context, status).map((line) => `${line}\n`),
+    "\n",
+    status.providers.length === 0
+      ? "There is no provider yet. Add one: keywheel provider add openai\n"
+      : formatTable(columnsOf(colors), status.providers, colors),
+  ].join("");
 }
 
-function describe({ client, terminal }: Context, status: Status): string {
+/** Whether it runs, and what is wrong with it, a line each. */
+export function headOf({ client, terminal }: Context, status: Status): readonly string[] {
   const { colors } = terminal;
   const running =
     client.url === undefined
@@ -48,14 +39,7 @@ function describe({ client, terminal }: Context, status: Status): string {
     status.master_key_ok ? "" : "Stored keys were encrypted with another master key and cannot be read.",
   ].filter((line) => line !== "");
 
-  return [
-    `${running}\n`,
-    ...warnings.map((line) => `${colors.red("!")} ${line}\n`),
-    "\n",
-    status.providers.length === 0
-      ? "There is no provider yet. Add one: keywheel provider add openai\n"
-      : formatTable(columnsOf(colors), status.providers, colors),
-  ].join("");
+  return [running, ...warnings.map((line) => `${colors.red("!")} ${line}`)];
 }
 
 function columnsOf(colors: Context["terminal"]["colors"]) {
@@ -69,7 +53,7 @@ function columnsOf(colors: Context["terminal"]["colors"]) {
   ];
 }
 
-function stateOf({ enabled, can_serve: canServe, next_available_at: next }: ProviderStatus): string {
+export function stateOf({ enabled, can_serve: canServe, next_available_at: next }: ProviderStatus): string {
   if (!enabled) return "disabled";
   if (canServe) return "serving";
   return next === null ? "no usable key" : `resting, ${duration(Date.parse(next) - Date.now())} left`;

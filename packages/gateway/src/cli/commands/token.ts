@@ -1,7 +1,7 @@
 import { failed, wrongWords } from "../exit.ts";
 import { confirm } from "../prompt.ts";
 import { formatTable } from "../table.ts";
-import { type Context, numberOf, present, printJson, say, segment } from "./context.ts";
+import { type Context, numberOf, present, printJson, say, sayUndone, segment } from "./context.ts";
 import { readExpiry } from "./expiry.ts";
 import type { List, NewToken, Provider, Token } from "./wire.ts";
 import { ago, dateTime } from "./words.ts";
@@ -69,7 +69,7 @@ export async function setToken(
 /** Makes the admin token anew; the former one, and every browser that is signed in, is refused from then on. */
 export async function rotateAdminToken(context: Context, flags: { readonly yes?: boolean }): Promise<void> {
   const sentence = "The present admin token is refused from then on, and every browser is signed out.";
-  if (!flags.yes && !(await confirm(context.terminal, sentence))) return say(context, "Nothing was done.");
+  if (!flags.yes && !(await confirm(context.terminal, sentence))) return sayUndone(context);
   const text = await context.client.text("POST", "/admin-token/rotate");
   if (context.json) return printJson(context, text);
   context.terminal.err("This is the new admin token. It is shown once; every browser was signed out.\n");
@@ -79,9 +79,10 @@ export async function rotateAdminToken(context: Context, flags: { readonly yes?:
 export async function revokeToken(context: Context, name: string, flags: { readonly yes?: boolean }): Promise<void> {
   const found = await findToken(context, name);
   const sentence = `Clients that send the token "${found.name}" are refused from then on.`;
-  if (!flags.yes && !(await confirm(context.terminal, sentence))) return say(context, "Nothing was done.");
+  if (!flags.yes && !(await confirm(context.terminal, sentence))) return sayUndone(context);
   await context.client.call("DELETE", `/tokens/${segment(found.id)}`);
-  say(context, `Revoked the token "${found.name}".`);
+  if (context.json) printJson(context, JSON.stringify({ id: found.id, name: found.name, revoked: true }));
+  else say(context, `Revoked the token "${found.name}".`);
 }
 
 /** @throws CommandError (1) if there is none, or more than one */

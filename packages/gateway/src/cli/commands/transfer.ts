@@ -7,6 +7,7 @@ import { failed, wrongWords } from "../exit.ts";
 import type { documentOf } from "../import-from/document.ts";
 import type { Left } from "../import-from/foreign.ts";
 import { type ForeignTool, foreignTools } from "../import-from/tools.ts";
+import { showProgress } from "../progress.ts";
 import { readInput } from "../prompt.ts";
 import { type Context, printJson, say } from "./context.ts";
 import { askNewPassphrase, askPassphrase, givenPassphrase, type PassphraseFlags } from "./passphrase.ts";
@@ -86,10 +87,14 @@ export async function importAll(context: Context, file: string, flags: ImportFla
       `${flags.dryRun === true ? "Nothing would be" : "Nothing was"} imported: ${counted(conflicts, "entry differs", "entries differ")} from what is here. Change them, or say --keep to leave them as they are here and import the rest.`,
     );
   }
-  const done = await client
-    .call<ImportReport>("POST", "/import", { ...body, on_conflict: flags.keep === true ? "keep" : "stop" })
-    .catch(inWords("Nothing was imported."));
+  const onConflict = flags.keep === true ? "keep" : "stop";
+  const done = await bringIn(context, { ...body, on_conflict: onConflict });
   show(context, { ...done, left }, "done");
+}
+
+async function bringIn({ client, terminal }: Context, body: object): Promise<ImportReport> {
+  using _progress = showProgress(terminal, "Importing");
+  return await client.call<ImportReport>("POST", "/import", body).catch(inWords("Nothing was imported."));
 }
 
 /** What became of it, and what of another tool's file was never sent. */

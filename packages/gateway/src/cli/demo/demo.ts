@@ -35,7 +35,7 @@ const demoSettings = {
 } as const;
 
 /** Shows on a gateway of its own what happens to keys, until it is interrupted. Nothing is left behind. */
-export async function demo(flags: Flags, terminal: Terminal): Promise<void> {
+export async function demo(flags: Flags, terminal: Terminal, json: boolean): Promise<void> {
   const { seconds: given } = readSettings(demoSettings, { seconds: flags["seconds"] }, {});
   const lengthMs = Math.min(longestMs, given === undefined ? longestMs : given * 1000);
   const interruption = onWishToStop();
@@ -50,7 +50,7 @@ export async function demo(flags: Flags, terminal: Terminal): Promise<void> {
       // From here on: what the start took is not the story's.
       const end =
         given === undefined ? interruption : AbortSignal.any([interruption, AbortSignal.timeout(given * 1000)]);
-      await play({ gateway, provider, lengthMs, terminal, end, opens: flags["open"] !== false });
+      await play({ gateway, provider, lengthMs, terminal, end, json, opens: flags["open"] !== false });
     } finally {
       await gateway.stop({ graceMs: 200, controlMs: 200 });
     }
@@ -83,19 +83,27 @@ interface Play {
   readonly terminal: Terminal;
   readonly end: AbortSignal;
   readonly opens: boolean;
+  readonly json: boolean;
 }
 
-async function play({ gateway, provider, lengthMs, terminal, end, opens }: Play): Promise<void> {
-  const { out, colors } = terminal;
+async function play({ gateway, provider, lengthMs, terminal, end, opens, json }: Play): Promise<void> {
+  const { colors } = terminal;
+  const out = (text: string, facts: object): void => terminal.out(json ? `${JSON.stringify(facts)}\n` : text);
   const api = new ApiClient(createHttpTransport({ url: gateway.url, token: gateway.madeToken?.reveal() ?? "" }));
   const keys = await preparePool(api, provider, lengthMs);
-  out(introduction(gateway, colors));
+  const signIn = gateway.createSignInLink();
+  out(introduction(gateway.url, signIn, colors), {
+    url: gateway.url,
+    sign_in: signIn,
+    base_url: `${gateway.url}/${slug}/v1`,
+  });
   if (opens) openBrowser(gateway.createSignInLink(), terminal);
 
   const startedAt = performance.now();
   const say = (sentence: string): void => {
-    const at = `${Math.floor((performance.now() - startedAt) / 1000)} s`;
-    out(`${colors.dim(at.padStart(6))}  ${sentence}\n`);
+    const sinceMs = Math.floor(performance.now() - startedAt);
+    const at = `${Math.floor(sinceMs / 1000)} s`;
+    out(`${colors.dim(at.padStart(6))}  ${sentence}\n`, { at_ms: sinceMs, happened: sentence });
   };
   const tally: Tally = { answered: 0, failed: 0 };
   const stage = createStage({ api, provider, keys, tally, lengthMs, end, url: `${gateway.url}/${slug}` });
@@ -104,14 +112,18 @@ async function play({ gateway, provider, lengthMs, terminal, end, opens }: Play)
     untilAborted(end, () => tell(stage, lengthMs, end, say)),
   ]);
   await stage.ended();
-  out(`\n${stage.count()} The demo is over, and nothing of it is left.\nWith your own keys: keywheel start\n`);
+  out(`\n${stage.count()} The demo is over, and nothing of it is left.\nWith your own keys: keywheel start\n`, {
+    ended: true,
+    answered: tally.answered,
+    failed: tally.failed,
+  });
 }
 
-function introduction({ url, createSignInLink }: Gateway, { bold, dim }: Terminal["colors"]): string {
+function introduction(url: string, signIn: string, { bold, dim }: Terminal["colors"]): string {
   const lines = [
     `${bold("Keywheel demo")}: a gateway of its own, a provider made up for it, and four keys that are good for nothing else.`,
     "",
-    `  Sign in   ${createSignInLink()}`,
+    `  Sign in   ${signIn}`,
     `            ${dim("once, within 15 minutes")}`,
     `  Look at   ${bold("Provider Management › Demo")}  the wheel, its next turns, and how each key stands`,
     `            ${bold("Sessions")}                    which chat is with which key`,
