@@ -49,6 +49,10 @@ const calls: Readonly<Record<string, string>> = {
   "token revoke": "desk --yes",
   "token rotate-admin": "--yes",
   status: "",
+  "config export": "keywheel.yaml",
+  "config check": "keywheel.yaml",
+  "config status": "",
+  "config schema": "",
   doctor: "",
   backup: "copy.db",
   export: "gateway.json",
@@ -61,11 +65,11 @@ const calls: Readonly<Record<string, string>> = {
   version: "",
   demo: "--no-open --seconds 5",
 };
-/** Those that go on until they are ended. */
-const lasting = ["start"];
+/** One that goes on until it is ended, and one that needs a gateway which follows a file. */
+const others = ["start", "config reload"];
 
 it("knows how each command is called: say it in this test where you add one", () => {
-  expect([...Object.keys(calls), ...lasting].sort()).toEqual([...commands].sort());
+  expect([...Object.keys(calls), ...others].sort()).toEqual([...commands].sort());
 });
 
 it("every command prints JSON, and nothing else, with --json", { timeout: 400_000 }, async () => {
@@ -132,4 +136,17 @@ it("connect prints JSON for a client as well", async () => {
 
     expect(JSON.parse(stdout)).toMatchObject({ client: "codex", files: [{}] });
   }
+});
+
+it("config reload says as JSON what became of the file", async () => {
+  using place = aHome();
+  const env = { KEYWHEEL_DATA_DIR: join(place.home, "data") };
+  const file = join(place.home, "keywheel.yaml");
+  await runCommand(["provider", "add", "openai"], { ...place, env });
+  await runCommand(["config", "export", file], { ...place, env });
+  await using _gateway = await runGateway({ dataDir: env.KEYWHEEL_DATA_DIR, flags: ["--config", file] });
+
+  const { code, stdout } = await runCommand(["config", "reload", "--json"], { ...place, env });
+
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ file })]);
 });

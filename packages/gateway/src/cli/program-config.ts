@@ -20,6 +20,8 @@ export function addConfigCommands(program: Command, actions: Actions): void {
   const schema = config
     .command("schema")
     .description("print the JSON Schema of the file, for editors")
+    // It is JSON in any case: nobody has to know that.
+    .addOption(new Option("--json").hideHelp())
     .action(() => actions.alone({}, async (context) => (await import("./commands/config.ts")).printSchema(context)));
   example(schema, [["keywheel config schema > keywheel.schema.json", "and # yaml-language-server: $schema=… on top"]]);
 }

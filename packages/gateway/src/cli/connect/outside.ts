@@ -73,6 +73,7 @@ function providerOf(slug: string, kind: Provider["kind"]): Provider {
     api_key: null,
     enabled: true,
     settings: {} as Provider["settings"],
+    managed_by: null,
     created_at: "",
     updated_at: "",
   };
