@@ -72,6 +72,7 @@ const titles: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   tokens: { en: "Gateway tokens", ko: "게이트웨이 토큰" },
   sessions: { en: "Sessions", ko: "세션" },
   webhooks: { en: "Webhooks", ko: "웹훅" },
+  "configuration file": { en: "Configuration file", ko: "설정 파일" },
   activity: { en: "Activity and usage", ko: "활동과 사용량" },
   transfer: { en: "Export and import", ko: "내보내기와 가져오기" },
   gateway: { en: "Gateway", ko: "게이트웨이" },
@@ -89,7 +90,7 @@ export function apiPages(
   language: Language,
 ): readonly { readonly target: string; readonly title: string; readonly text: string }[] {
   const subjects = tags.map((tag) => ({
-    target: `api-reference/${tag}`,
+    target: `api-reference/${fileOf(tag)}`,
     title: titles[tag]?.[language] ?? tag,
     text: [
       `# ${titles[tag]?.[language] ?? tag}`,
@@ -106,10 +107,14 @@ export function apiPages(
 export function apiTable(language: Language): string {
   const prefix = language === "ko" ? "/ko" : "";
   const rows = calls.map((call) => {
-    const page = `${prefix}/api-reference/${call.tags?.[0] ?? ""}`;
+    const page = `${prefix}/api-reference/${fileOf(call.tags?.[0] ?? "")}`;
     return `| [\`${call.method} ${call.path}\`](${page}#${anchorOf(call)}) | ${call.summary ?? ""} |`;
   });
   return [`| ${words.call[language]} | ${words.description[language]} |`, "| --- | --- |", ...rows].join("\n");
+}
+
+function fileOf(tag: string): string {
+  return tag.replaceAll(" ", "-");
 }
 
 function anchorOf({ method, path }: Call): string {

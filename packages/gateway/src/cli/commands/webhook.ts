@@ -1,7 +1,7 @@
 import { failed, wrongWords } from "../exit.ts";
 import { confirm } from "../prompt.ts";
 import { formatTable } from "../table.ts";
-import { type Context, enabledField, present, printJson, say, segment } from "./context.ts";
+import { type Context, enabledField, present, printJson, say, sayUndone, segment } from "./context.ts";
 import type { Delivery, List, NewWebhook, Webhook, WebhookTest } from "./wire.ts";
 import { ago, dateTime } from "./words.ts";
 
@@ -59,9 +59,10 @@ export async function removeWebhook(
 ): Promise<void> {
   const { id, url } = await findWebhook(context, webhook);
   const sentence = `${url} is told of nothing any more, and what waits to be sent there is lost.`;
-  if (!flags.yes && !(await confirm(context.terminal, sentence))) return say(context, "Nothing was done.");
+  if (!flags.yes && !(await confirm(context.terminal, sentence))) return sayUndone(context);
   await context.client.call("DELETE", `/webhooks/${segment(id)}`);
-  say(context, `Removed the webhook ${id}.`);
+  if (context.json) printJson(context, JSON.stringify({ id, removed: true }));
+  else say(context, `Removed the webhook ${id}.`);
 }
 
 /** @throws CommandError (1) if it was not delivered */
