@@ -26,7 +26,7 @@ import { withoutEchoes } from "./echoed-secrets.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { ObjectTap } from "./object-tap.ts";
-import { askPool, type SendableBody } from "./question.ts";
+import { askPool, type SendableBody, tieOf } from "./question.ts";
 import {
   BodyBudget,
   BodyTooLargeError,
@@ -281,6 +281,8 @@ export class DataPlane {
     const { question, model, mayShowObjects } = askPool(passage, body, this.#sharedValues);
     if (model !== undefined) ledger.model = model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
+    const tie = tieOf(question);
+    if (tie !== undefined) ledger.tie = tie;
     const outcome = await dispatch<StreamedAnswer>({
       requestId,
       pool: runtime.pool,

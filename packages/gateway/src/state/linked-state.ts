@@ -232,6 +232,8 @@ export class LinkedState implements SharedState {
   async #chooseThere(poolId: string, question: Question): Promise<Choice | undefined> {
     const { view } = this.#memory;
     const tried = new Set(question.tried);
+    // The news of the decision may come before its answer, and take the place of what is known here.
+    const left = view.leftOf(poolId, question);
     for (let round = 0; round < mostRounds; round++) {
       const answer = await this.#pools.ask(poolId, "choose", toAsked(question, tried));
       if (answer === undefined) return undefined;
@@ -246,7 +248,7 @@ export class LinkedState implements SharedState {
       if (answer.w === undefined || answer.t === undefined) return undefined;
       const ticket = readTicket(answer.t, { poolId, keyId: answer.k, model: question.model });
       const passedOver = listOf<string>(answer.po);
-      const made = { keyId: answer.k, why: answer.w, passedOver, bound: answer.b, ticket };
+      const made = { keyId: answer.k, why: answer.w, passedOver, bound: answer.b, left, ticket };
       const choice = view.takeUp(poolId, question, made);
       if (choice !== undefined) return choice;
       // The server knows it, and this process cannot use it: a change of the keys is on its way.

@@ -7,6 +7,7 @@ import { Secret } from "@keywheel/pool";
 import {
   aDelivery,
   aDisabledRecord,
+  anAffinitySum,
   aHealthRecord,
   aKeyRecord,
   aProviderRecord,
@@ -73,6 +74,7 @@ async function fill(store: OpenedStore): Promise<void> {
     requests: [aStoredRequest(1), aStoredRequest(2, { otherKeyIds: ["key_2"] })],
     usage: [aUsageSum(), aUsageSum({ span: "minute", keyId: "", label: "" })],
     totals: [{ keyId: "key_1", requests: 3, successes: 2, failures: 1, lastUsedAt: 9 }],
+    affinity: [anAffinitySum(), anAffinitySum({ fate: "rate_limited" })],
   });
   await store.setMeta("admin_token_sha256", "0".repeat(64));
 }
@@ -95,6 +97,7 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
     requests: await store.listRequests({ limit: 10 }),
     triedWithKey2: await store.listRequests({ limit: 10, keyId: "key_2" }),
     hours: await store.readUsage({ span: "hour", from: 0, to: Number.MAX_SAFE_INTEGER, by: [], limit: 100 }),
+    affinity: await store.readAffinity({ from: 0, to: Number.MAX_SAFE_INTEGER }),
     activity,
     adminToken: await store.getMeta("admin_token_sha256"),
   };

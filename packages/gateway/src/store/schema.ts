@@ -16,6 +16,7 @@ export interface Database {
   readonly requests: RequestTable;
   readonly request_tries: RequestTryTable;
   readonly usage_sums: UsageTable;
+  readonly affinity_sums: AffinityTable;
   readonly key_totals: KeyTotalTable;
   readonly meta: MetaTable;
   readonly migrations: MigrationTable;
@@ -197,6 +198,20 @@ export interface UsageTable {
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly reasoning_tokens: number;
+}
+
+/** What became of requests that belonged to a key, by hour. */
+export interface AffinityTable {
+  /** Where the hour begins. */
+  readonly at: number;
+  readonly provider_id: string;
+  readonly source: string;
+  /** `kept`, `new`, or why they had to leave their key. */
+  readonly fate: string;
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
 }
 
 export interface KeyTotalTable {

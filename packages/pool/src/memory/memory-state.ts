@@ -68,7 +68,8 @@ export class MemoryState implements SharedState {
     for (const entry of keys) {
       const cell = pool.cell(entry.id);
       if (cell !== undefined && cell.entry.secretVersion !== entry.secretVersion) clear(cell);
-      if (cell !== undefined && cell.entry.enabled && !entry.enabled) this.#affinity.endAll({ cell, pool });
+      if (cell !== undefined && cell.entry.enabled && !entry.enabled)
+        this.#affinity.endAll({ cell, pool }, "disabled_by_operator");
     }
     for (const cell of pool.configure(keys, now)) this.#affinity.disown(cell);
   }
@@ -86,23 +87,25 @@ export class MemoryState implements SharedState {
     if (pinnedTo !== undefined) return choosePinned(poolId, pool, pinnedTo, question, now);
     if (question.first === true) {
       const first = pool.first(question.model, question.tried);
-      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", [], undefined, question);
+      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", question);
     }
 
     const bound = this.#affinity.find(pool, question, now);
     if (bound !== undefined && bound.because === undefined) {
       startTrial(pool, bound.cell, now);
       this.#affinity.bind(poolId, { cell: bound.cell, pool }, question, now);
-      return chosen(poolId, bound.cell, bound.why, [], undefined, question);
+      return chosen(poolId, bound.cell, bound.why, question);
     }
     const passedOver: PassedOver[] =
       bound?.because === undefined ? [] : [{ keyId: bound.cell.entry.id, because: bound.because }];
     passedOver.push(...pool.passedOver(question.model, now).filter((passed) => passed.keyId !== bound?.cell.entry.id));
     const cell = pool.take(question.model, question.tried);
     if (cell === undefined) return noKey(pool, question, now);
+    // Before the new binding takes its place.
+    const left = this.#affinity.leftOf(pool, question, bound);
     if (question.bind !== false) this.#affinity.bind(poolId, { cell, pool }, question, now);
     startTrial(pool, cell, now);
-    return chosen(poolId, cell, "turn", passedOver, bound?.cell.entry.id, question);
+    return chosen(poolId, cell, "turn", question, { passedOver, movedFrom: bound?.cell.entry.id, left });
   }
 
   hold(ticket: Ticket, forMs: DurationMs): void {
@@ -151,7 +154,7 @@ export class MemoryState implements SharedState {
     cell.heldUntil = 0;
     cell.trialUntil = 0;
     if (ofModel) pool.openLane(ticket.model, now);
-    else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool });
+    else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool }, reason.code);
     pool.refresh(cell, now);
     return { ...stateOf(condition), applied: true };
   }
@@ -167,7 +170,7 @@ export class MemoryState implements SharedState {
     cell.reason = { ...reason, at: now };
     cell.heldUntil = 0;
     cell.trialUntil = 0;
-    this.#affinity.endAll({ cell, pool });
+    this.#affinity.endAll({ cell, pool }, reason.code);
     pool.refresh(cell, now);
     return { ...stateOf(cell), applied: true };
   }

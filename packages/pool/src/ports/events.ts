@@ -1,7 +1,7 @@
 import type { WaitSource } from "../rules/cooldown.ts";
 import type { EpochMs } from "../rules/time.ts";
 import type { ReasonCode } from "../rules/verdict.ts";
-import type { Choice } from "./shared-state.ts";
+import type { Choice, LeftKey } from "./shared-state.ts";
 
 /** What happened in a pool. Events carry ids and times, never a secret. */
 export type PoolEvent =
@@ -61,6 +61,8 @@ export interface AttemptRecord {
   readonly keyId: string;
   readonly why: "session" | "continuation" | "pin" | "turn";
   readonly passedOver: readonly { readonly keyId: string; readonly because: string }[];
+  /** The key that the request belonged to before, if it had to leave it. */
+  readonly left?: LeftKey;
   readonly startedAt: EpochMs;
   readonly durationMs: number;
   /** The provider's status; undefined when there was no answer. */

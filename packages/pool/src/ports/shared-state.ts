@@ -56,6 +56,13 @@ export interface PassedOver {
   readonly because: ReasonCode | "tried";
 }
 
+/** The key that a request belonged to and could not have, and why it had to leave it. */
+export interface LeftKey {
+  readonly keyId: string;
+  /** What ended the binding: it may be over by now. */
+  readonly because: PassedOver["because"] | "deleted";
+}
+
 /** What an attempt must hand back with its outcome, so that the blame falls on the right key, value and burst. */
 export interface Ticket {
   readonly poolId: string;
@@ -88,6 +95,11 @@ export type Choice =
       readonly passedOver: readonly PassedOver[];
       /** The key that the session left for this one. */
       readonly movedFrom: string | undefined;
+      /**
+       * The key whose session or conversation this was: also where the binding had ended with the key's cooldown, refusal or
+       * deletion. As far as this process remembers.
+       */
+      readonly left: LeftKey | undefined;
       readonly ticket: Ticket;
     }
   | {
