@@ -4,6 +4,9 @@ import { AffinityBook, affinityOf, groupAffinity } from "./affinity-book.ts";
 
 type Attempt = RequestRecord["attempts"][number];
 
+/** What ties a request to its key. */
+type Tie = "session" | NonNullable<RequestRecord["tie"]>;
+
 const hourMs = 3_600_000;
 const usage = { inputTokens: 10, cacheReadTokens: 30, cacheWriteTokens: 2, outputTokens: 5, reasoningTokens: 0 };
 
@@ -11,7 +14,7 @@ function anAttempt(keyId: string, why: Attempt["why"], parts: Partial<Attempt> =
   return { keyId, why, passedOver: [], startedAt: 0, durationMs: 1, status: 200, outcome: "succeeded", ...parts };
 }
 
-function aRequest(attempts: readonly Attempt[], tie?: RequestRecord["tie"]): RequestRecord {
+function aRequest(attempts: readonly Attempt[], tie?: Tie): RequestRecord {
   const keyId = attempts.at(-1)?.keyId;
   return {
     requestId: "req",
@@ -27,7 +30,7 @@ function aRequest(attempts: readonly Attempt[], tie?: RequestRecord["tie"]): Req
     requestBytes: 0,
     usage,
     ...(keyId === undefined ? {} : { keyId }),
-    ...(tie === undefined ? {} : { tie }),
+    ...(tie === "session" ? { sessionId: "chat" } : tie === undefined ? {} : { tie }),
   };
 }
 
@@ -35,7 +38,7 @@ const limited = { status: 429, outcome: "rate_limited" } as const;
 const leftA = { left: { keyId: "A", because: "quota_exhausted" } } as const;
 
 describe("the affinity of a request", () => {
-  it.each<[string, string, readonly Attempt[], RequestRecord["tie"]]>([
+  it.each<[string, string, readonly Attempt[], Tie | undefined]>([
     ["a session on its key", "session kept", [anAttempt("A", "session")], "session"],
     ["a conversation on its key", "conversation kept", [anAttempt("A", "continuation")], "conversation"],
     ["an object at its maker", "object kept", [anAttempt("A", "pin")], undefined],
@@ -54,6 +57,24 @@ describe("the affinity of a request", () => {
       "a session whose key was limited just then",
       "session rate_limited A",
       [anAttempt("A", "session", limited), anAttempt("B", "turn", { left: { keyId: "A", because: "rate_limited" } })],
+      "session",
+    ],
+    [
+      "a session whose key rests for its model",
+      "session rate_limited A",
+      [
+        anAttempt("A", "session", { status: 429, outcome: "model_rate_limited" }),
+        anAttempt("B", "turn", { left: { keyId: "A", because: "tried" } }),
+      ],
+      "session",
+    ],
+    [
+      "a session whose key was refused",
+      "session authentication_failed A",
+      [
+        anAttempt("A", "session", { status: 401, outcome: "key_refused" }),
+        anAttempt("B", "turn", { left: { keyId: "A", because: "authentication_failed" } }),
+      ],
       "session",
     ],
     [

@@ -21,6 +21,8 @@ const newFate = "new";
 const keptFate = "kept";
 const untied: Affinity = { source: "none", fate: "none" };
 
+export type TiedRequest = Pick<RequestRecord, "attempts" | "sessionId" | "tie">;
+
 /**
  * Whether a request was served by the key that it belonged to.
  *
@@ -28,11 +30,12 @@ const untied: Affinity = { source: "none", fate: "none" };
  *
  * @returns undefined if it asked no key of a pool
  */
-export function affinityOf({ attempts, tie }: Pick<RequestRecord, "attempts" | "tie">): Affinity | undefined {
+export function affinityOf(record: TiedRequest): Affinity | undefined {
+  const { attempts } = record;
   const [first] = attempts;
   const last = attempts.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const source = sourceOf(first.why, tie);
+  const source = sourceOf(first.why, record);
   if (source === "none") return untied;
   if (first.why === "turn") {
     const { left } = first;
@@ -43,15 +46,23 @@ export function affinityOf({ attempts, tie }: Pick<RequestRecord, "attempts" | "
       : { source, fate: left.because, leftKeyId: left.keyId };
   }
   if (last.keyId === first.keyId) return { source, fate: keptFate };
-  const { outcome: fate } = attempts.findLast(({ keyId }) => keyId === first.keyId) ?? first;
-  return { source, fate, leftKeyId: first.keyId };
+  return { source, fate: leavingOf(attempts, first.keyId), leftKeyId: first.keyId };
 }
 
-function sourceOf(why: RequestRecord["attempts"][number]["why"], tie: RequestRecord["tie"]): AffinitySource {
-  if (why === "session") return "session";
-  if (why === "continuation") return "conversation";
+/** Why a request left the key that it had begun with: why the key was out from then on, or what its answer meant. */
+function leavingOf(attempts: RequestRecord["attempts"], keyId: string): string {
+  const at = attempts.findLastIndex((attempt) => attempt.keyId === keyId);
+  const because = attempts[at + 1]?.left?.because;
+  if (because !== undefined && because !== "tried") return because;
+  const outcome = attempts[at]?.outcome ?? "";
+  return outcome === "model_rate_limited" ? "rate_limited" : outcome;
+}
+
+function sourceOf(why: RequestRecord["attempts"][number]["why"], { sessionId, tie }: TiedRequest): AffinitySource {
   if (tie === "first") return "none";
-  return why === "pin" ? "object" : (tie ?? "none");
+  if (why === "pin") return "object";
+  if (sessionId !== undefined) return "session";
+  return tie ?? "none";
 }
 
 /** What became of affinity since it was last written down: by hour, provider, source and fate. */

@@ -24,10 +24,12 @@ export const poolAffinitySchema = z
     provider_id: z.string(),
     provider: z.string().nullable().openapi({ description: "Its slug; null when it is gone." }),
     total: cachedInputSchema,
-    kept: cachedInputSchema.openapi({ description: "Requests that were served by the key that they belong to." }),
-    new: cachedInputSchema.openapi({ description: "First requests of a session or conversation: no key to keep." }),
-    left: cachedInputSchema.openapi({ description: "Requests that had to leave the key that they belong to." }),
-    untied: cachedInputSchema.openapi({ description: "Requests that nothing ties to a key." }),
+    // Requests that were served by the key that they belong to; the first ones of a session or conversation, which have none;
+    // those that had to leave theirs; those that nothing ties to a key.
+    kept: cachedInputSchema,
+    new: cachedInputSchema,
+    left: cachedInputSchema,
+    untied: cachedInputSchema,
     kept_share: z.number().nullable().openapi({
       description: "`kept` of those that had a key to keep, 0 to 1; null where none had.",
     }),

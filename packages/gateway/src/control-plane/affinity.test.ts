@@ -23,7 +23,7 @@ function anAttempt(keyId: string, why: Attempt["why"], parts: Partial<Attempt> =
   return { keyId, why, passedOver: [], startedAt: 0, durationMs: 1, status: 200, outcome: "succeeded", ...parts };
 }
 
-function record(id: string, attempts: readonly Attempt[], parts: Partial<RequestRecord> = {}): void {
+function record(id: string, attempts: readonly Attempt[], parts: Partial<RequestRecord> = {}, session = "chat"): void {
   const keyId = attempts.at(-1)?.keyId ?? "";
   bench.activity.record({
     requestId: id,
@@ -35,8 +35,7 @@ function record(id: string, attempts: readonly Attempt[], parts: Partial<Request
     durationMs: 1,
     status: 200,
     keyId,
-    sessionId: "chat",
-    tie: "session",
+    ...(session === "" ? {} : { sessionId: session }),
     attempts,
     ending: "completed",
     requestBytes: 1,
@@ -68,7 +67,7 @@ async function read(path: string): Promise<any> {
 describe("GET /api/affinity", () => {
   it("sets what came from the cache on the session's key against what did not elsewhere", async () => {
     recordSession();
-    record("r5", [anAttempt(b, "turn")], { ...tokens(50, 0), tie: undefined as never, sessionId: undefined as never });
+    record("r5", [anAttempt(b, "turn")], tokens(50, 0), "");
 
     const { data, total } = await read(`/api/affinity?provider=${provider}`);
 

@@ -30,9 +30,9 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
   return body.kind === "buffered" ? body.pieces.lookThrough(askWith) : askWith(undefined);
 }
 
-/** What ties a request to a key, beside objects that it names. */
+/** What ties a request to a key, beside a session and objects that it names. */
 export function tieOf({ session, conversation, first, objects }: Question): RequestTie | undefined {
-  if (session !== undefined) return "session";
+  if (session !== undefined) return undefined;
   if (conversation !== undefined) return "conversation";
   return first === true && objects === undefined ? "first" : undefined;
 }

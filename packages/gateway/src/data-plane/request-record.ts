@@ -1,7 +1,10 @@
 import type { AttemptRecord, Standing, Usage } from "@keywheel/pool";
 
-/** `first`: lists always come from the first key, which is no matter of affinity. */
-export type RequestTie = "session" | "conversation" | "first";
+/**
+ * What ties a request to a key where no session does. `first`: lists always come from the first key, which is no matter of
+ * affinity.
+ */
+export type RequestTie = "conversation" | "first";
 
 /** What became of one request of a client: for the access log, the metrics and the explanation. No secret, no query. */
 export interface RequestRecord {
@@ -13,7 +16,6 @@ export interface RequestRecord {
   readonly model?: string;
   readonly sessionId?: string;
   readonly tokenId?: string;
-  /** What ties it to a key, if anything does. */
   readonly tie?: RequestTie;
   readonly startedAt: number;
   readonly durationMs: number;

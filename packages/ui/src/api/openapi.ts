@@ -727,6 +727,14 @@ export type Attempt = {
     api_key: string | null;
     because: string;
   }[];
+  /** The key that the request belonged to before and had to leave, and why. */
+  left: {
+    key_id: string;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    because: string;
+  } | null;
   started_at: string;
   duration_ms: number;
   /** null when the provider gave no answer. */
@@ -785,6 +793,112 @@ export type UsageRow = TokenCounts & {
   token_name?: string | null;
   /** null where none was named; `other` beyond the 1,000 models of an hour. */
   model?: string | null;
+};
+
+export type Affinity = {
+  from: string;
+  to: string;
+  data: PoolAffinity[];
+  total: CachedInput;
+};
+
+export type PoolAffinity = {
+  provider_id: string;
+  /** Its slug; null when it is gone. */
+  provider: string | null;
+  total: CachedInput;
+  kept: CachedInput;
+  new: CachedInput;
+  left: CachedInput;
+  untied: CachedInput;
+  /** `kept` of those that had a key to keep, 0 to 1; null where none had. */
+  kept_share: number | null;
+  /** `left` of all requests, 0 to 1; null where there were none. */
+  left_share: number | null;
+  /** Most requests first. */
+  sources: {
+    /** What tied the request to its key: a named session, the conversation itself, a stored object. */
+    source: "session" | "conversation" | "object" | "none";
+    kept: number;
+    new: number;
+    left: number;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+  /** Why requests left their key: `rate_limited`, `authentication_failed` … Most first. */
+  reasons: {
+    reason: string;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+};
+
+export type CachedInput = {
+  requests: number;
+  /** Input that came from no cache and was written to none. */
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+  cached_share: number | null;
+};
+
+export type SessionAffinity = {
+  id: string;
+  total: CachedInput;
+  kept: CachedInput;
+  new: CachedInput;
+  left: CachedInput;
+  /** False if there are older requests than these sums are of: the newest 2,000 are looked at. */
+  is_whole: boolean;
+  /** The keys that served it, the last one first. */
+  keys: {
+    key_id: string;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+  /** Its newest 100 requests, newest first. */
+  steps: {
+    request_id: string;
+    ended_at: string;
+    model: string | null;
+    /** The key that served it; null if none did. */
+    key_id: string | null;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    /** `kept` its key, `new`: the first request, or why it had to leave its key: `rate_limited` … */
+    fate: string;
+    /** The key that it had to leave. */
+    left: {
+      key_id: string;
+      label: string | null;
+      /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+      api_key: string | null;
+    } | null;
+    /** null if the answer told no usage. */
+    input_tokens: number | null;
+    cache_read_tokens: number | null;
+    cache_write_tokens: number | null;
+  }[];
 };
 
 export type Notice = {
@@ -1362,6 +1476,20 @@ export interface Operations {
     query: { from?: string; to?: string; by?: string; provider?: string; key?: string };
     body: undefined;
     answer: Usage;
+  };
+  /** What keeping sessions on their keys was worth */
+  "GET /api/affinity": {
+    params: undefined;
+    query: { from?: string; to?: string; provider?: string };
+    body: undefined;
+    answer: Affinity;
+  };
+  /** The requests of a session: which kept their key, and what came from the cache */
+  "GET /api/sessions/{id}/affinity": {
+    params: { id: string };
+    query: { provider?: string };
+    body: undefined;
+    answer: SessionAffinity;
   };
   /** What a person should look at, last happened first */
   "GET /api/notices": {

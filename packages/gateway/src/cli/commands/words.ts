@@ -33,6 +33,11 @@ export function ago(time: string | null, now: number): string {
   return ms < 1000 ? "just now" : `${duration(ms)} ago`;
 }
 
+/** A part of a whole, 0 to 1, as `92.5%`; a dash where there is no whole. */
+export function percent(share: number | null): string {
+  return share === null ? "–" : `${Number((share * 100).toFixed(1))}%`;
+}
+
 /** The local date and time of an instant. */
 export function dateTime(time: string): string {
   const date = new Date(time);

@@ -19,8 +19,8 @@ const routes = {
     tags: ["activity"],
     summary: "What keeping sessions on their keys was worth",
     description:
-      "By pool: how many requests were served by the key that they belong to, how many had to leave it and why, and what " +
-      "part of their input the provider had in its cache. Pools that asked no key in that time have no row. " +
+      "By pool: how many requests were served by the key that they belong to (`kept`), were the first of their session or " +
+      "conversation (`new`), had to leave their key (`left`) and why, or are tied to none (`untied`), and what part of their input the provider had in its cache. Pools that asked no key in that time have no row. " +
       "Kept by the hour for 400 days.",
     security,
     request: { query: affinityQuerySchema },
