@@ -54,6 +54,7 @@ export function aKeyRecord(parts: Partial<KeyRecord> = {}): KeyRecord {
     weight: 1,
     enabled: true,
     order: 0,
+    group: "",
     disabledReason: null,
     createdAt,
     updatedAt: createdAt,
@@ -348,7 +349,7 @@ function describeKeys(current: Current, reopen: Reopen): void {
   describe("keys", () => {
     it("are read as they were written", async () => {
       const keys = [
-        aKeyRecord({ label: "한국어 ' \" 🔑", weight: 100, order: -3 }),
+        aKeyRecord({ label: "한국어 ' \" 🔑", weight: 100, order: -3, group: "팀 A" }),
         aKeyRecord({
           id: "key_2",
           secret: { kind: "reference", name: "OPENAI_KEY_1" },

@@ -32,6 +32,8 @@ export interface KeyCell {
   /** Of a reference: the mark of the value that it had last, so that a new one is noticed. */
   lastValue: string | undefined;
   unresolved: Unresolved | undefined;
+  /** Whose key it is, as the provider's answers say; told anew after a restart. */
+  organization: string | undefined;
 }
 
 /** A key as people see it. */
@@ -41,6 +43,7 @@ export interface KeyView extends ShownStatus {
   readonly masked: string;
   readonly consecutiveFailures: number;
   readonly boundSessions: number;
+  readonly organization: string | null;
   readonly stats: Readonly<KeyStats>;
   /** Whether a file of configuration has it in its hands. */
   readonly isManaged: boolean;
@@ -148,6 +151,7 @@ export class ProviderEntry implements ProviderRuntime {
       stats,
       lastValue: undefined,
       unresolved: undefined,
+      organization: undefined,
     });
     this.#hold(record);
     this.#inOrder = undefined;
@@ -162,6 +166,7 @@ export class ProviderEntry implements ProviderRuntime {
     if (patch.secret) {
       this.#hold(cell.record);
       cell.lastValue = undefined;
+      cell.organization = undefined;
     }
   }
 
@@ -208,6 +213,7 @@ export class ProviderEntry implements ProviderRuntime {
       masked: showSecret(cell.record.secret),
       consecutiveFailures: snapshot?.health.failures ?? 0,
       boundSessions: snapshot?.boundSessions ?? 0,
+      organization: cell.organization ?? null,
       stats: { ...cell.stats },
       isManaged: this.#context.isManaged(cell.record.id),
     };

@@ -52,6 +52,18 @@ export const keySchema = z
     weight: z.int(),
     enabled: z.boolean(),
     order: z.int().openapi({ description: "The wheel turns in this order, ties by creation." }),
+    group: z.string().openapi({
+      description:
+        "Keys that share their limits, such as those of one project, by a name of your own; empty without one.",
+    }),
+    organization: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null " +
+          "until one has said it. Keys of one organization share its limits, as a rule.",
+      }),
     status: z.enum(keyStatuses),
     status_reason: statusReasonSchema.nullable().openapi({
       description: "Why it is not available, or the last failure until a success or a reset.",
@@ -74,6 +86,7 @@ const typedKey = z.string(expects("a key, or `$NAME` for an environment variable
 const label = lineOfText(0, 200);
 const weight = integerFrom(1, 100);
 const enabled = z.boolean(expects("true or false"));
+const group = lineOfText(0, 100);
 const order = integerFrom(-1_000_000_000, 1_000_000_000);
 
 export const keyCreateSchema = z
@@ -84,6 +97,7 @@ export const keyCreateSchema = z
       weight: weight.optional().openapi({ default: 1 }),
       enabled: enabled.optional().openapi({ default: true }),
       order: order.optional().openapi({ default: 0 }),
+      group: group.optional().openapi({ default: "" }),
     },
     expects("an object"),
   )
@@ -103,6 +117,7 @@ export const keyPatchSchema = z
           "true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown.",
       }),
       order: order.optional(),
+      group: group.optional().openapi({ description: "Empty takes it out of its group." }),
       id: fixedField(),
       provider_id: fixedField(),
       created_at: fixedField(),
@@ -111,6 +126,7 @@ export const keyPatchSchema = z
       cooldown_until: readOnlyField(),
       consecutive_failures: readOnlyField(),
       bound_sessions: readOnlyField(),
+      organization: readOnlyField(),
       stats: readOnlyField(),
       managed_by: readOnlyField(),
       updated_at: readOnlyField(),
@@ -141,6 +157,7 @@ export const keyImportSchema = z
           "quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that " +
           "begin with `#` are passed over.",
       }),
+      group: group.optional().openapi({ description: "Of all the keys that are added." }),
       dry_run: z.boolean(expects("true or false")).optional().openapi({
         description: "Answers what was understood, without ids, and adds nothing.",
       }),

@@ -71,6 +71,8 @@ describe("adding a key", () => {
       weight: 3,
       enabled: true,
       order: 0,
+      group: "",
+      organization: null,
       status: "available",
       status_reason: null,
       cooldown_until: null,

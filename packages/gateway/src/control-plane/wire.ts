@@ -42,6 +42,8 @@ export function keyToWire(view: KeyView): KeyOnTheWire {
     weight: record.weight,
     enabled: record.enabled,
     order: record.order,
+    group: record.group,
+    organization: view.organization,
     status: view.status,
     status_reason: reason && {
       code: reason.code,

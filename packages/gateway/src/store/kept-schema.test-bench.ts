@@ -53,7 +53,7 @@ async function fill(store: OpenedStore): Promise<void> {
   const apiKey = { kind: "literal", value: new Secret("sk-kept-provider-0123456789abcdef") } as const;
   await store.insertProvider(aProviderRecord({ apiKey }));
   await store.insertKeys([
-    aKeyRecord({ id: "key_1", weight: 7, label: "first 한국어" }),
+    aKeyRecord({ id: "key_1", weight: 7, label: "first 한국어", group: "kept team" }),
     aKeyRecord({ id: "key_2", secret: { kind: "reference", name: "KEPT_KEY" } }),
     aKeyRecord({ id: "key_3" }),
   ]);

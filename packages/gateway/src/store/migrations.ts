@@ -14,6 +14,7 @@ export const migrations: readonly Migration[] = [
   { name: "0001-first", up: createFirstTables },
   { name: "0002-webhooks", up: createWebhooks },
   { name: "0003-affinity", up: createAffinity },
+  { name: "0004-groups", up: addGroups },
 ];
 
 /**
@@ -283,6 +284,13 @@ async function createAffinity(db: Kysely<Database>): Promise<void> {
     .addColumn("cache_read_tokens", "bigint", (column) => column.notNull())
     .addColumn("cache_write_tokens", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("affinity_sums_once", ["at", "provider_id", "source", "fate"])
+    .execute();
+}
+
+async function addGroups(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .alterTable("keys")
+    .addColumn("group_name", "text", (column) => column.notNull().defaultTo(""))
     .execute();
 }
 

@@ -63,6 +63,8 @@ export interface KeyTable extends SecretColumns {
   readonly weight: number;
   readonly enabled: Flag;
   readonly order: number;
+  /** Not `group`, which is a word of SQL. */
+  readonly group_name: string;
   readonly disabled_code: string | null;
   readonly disabled_http_status: number | null;
   readonly disabled_message: string | null;

@@ -47,6 +47,8 @@ export interface KeyRecord {
   readonly weight: number;
   readonly enabled: boolean;
   readonly order: number;
+  /** Keys that share their limits, as the operator names them; empty for a key by itself. */
+  readonly group: string;
   /** Why the provider's refusal disabled it; null if it is enabled or a person disabled it. */
   readonly disabledReason: StatusReason | null;
   readonly createdAt: number;
@@ -147,7 +149,7 @@ export type ProviderPatch = Partial<Omit<ProviderRecord, "id" | "createdAt">>;
 
 /** A new value never comes without its new version: the version is part of what the ciphertext is bound to. */
 export type KeyPatch = Partial<
-  Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "disabledReason" | "updatedAt">
+  Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "group" | "disabledReason" | "updatedAt">
 > &
   (
     | { readonly secret: KeySecret; readonly secretVersion: number }

@@ -48,6 +48,14 @@ export type PoolEvent =
       readonly requestId: string;
       readonly attempt: AttemptRecord;
     }
+  /** The provider has said whose key it is; told now and then, also if nothing has changed. */
+  | {
+      readonly type: "organization-seen";
+      readonly poolId: string;
+      readonly keyId: string;
+      readonly organization: string;
+      readonly at: EpochMs;
+    }
   | {
       readonly type: "notice";
       readonly poolId: string;

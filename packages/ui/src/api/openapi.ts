@@ -454,6 +454,10 @@ export type Key = {
   enabled: boolean;
   /** The wheel turns in this order, ties by creation. */
   order: number;
+  /** Keys that share their limits, such as those of one project, by a name of your own; empty without one. */
+  group: string;
+  /** Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null until one has said it. Keys of one organization share its limits, as a rule. */
+  organization: string | null;
   status: "available" | "cooling_down" | "disabled" | "unresolved";
   status_reason: StatusReason;
   cooldown_until: string | null;
@@ -501,6 +505,7 @@ export type KeyCreate = {
   weight?: number;
   enabled?: boolean;
   order?: number;
+  group?: string;
 };
 
 export type KeyImportResult = {
@@ -530,6 +535,8 @@ export type KeyImportResult = {
 export type KeyImport = {
   /** Keys one a line or separated by commas. A line of three fields whose third is a number or empty is `key,label,weight`; a line of two fields whose second cannot be a key (white space, non-ASCII, in double quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that begin with `#` are passed over. */
   text: string;
+  /** Of all the keys that are added. */
+  group?: string;
   /** Answers what was understood, without ids, and adds nothing. */
   dry_run?: boolean;
 };
@@ -585,6 +592,8 @@ export type KeyPatch = {
   /** true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown. */
   enabled?: boolean;
   order?: number;
+  /** Empty takes it out of its group. */
+  group?: string;
 };
 
 export type Variable = {
@@ -904,12 +913,14 @@ export type SessionAffinity = {
 export type Notice = {
   id: string;
   /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. `config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `one_owner`: all keys are of one group or organization, and share its limits. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
     | "all_keys_refused"
     | "base_url_changed"
     | "keys_limited_together"
+    | "one_owner"
     | "keys_unresolved"
     | "edge_block"
     | "region_refused"
@@ -938,6 +949,8 @@ export type Notice = {
     variable?: string;
     /** How many keys it is about. */
     keys?: number;
+    /** The group or organization of all keys. */
+    owner?: string;
     resting?: number;
     /** How many keys there are. */
     total?: number;
@@ -1078,6 +1091,8 @@ export type ExportedKey = {
   weight: number;
   enabled: boolean;
   order: number;
+  /** Left out where it has none. */
+  group?: string;
 };
 
 /** null without a passphrase. */
