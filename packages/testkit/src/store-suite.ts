@@ -517,11 +517,22 @@ function describeOutcomes(current: Current): void {
   describe("outcomes", () => {
     it("keep the health of a key and of its models", async () => {
       await fillStore(current());
-      const records = [aHealthRecord(), aHealthRecord({ model: "gpt-5", health: healthy, reason: undefined })];
+      const shared = {
+        code: "rate_limited",
+        httpStatus: 429,
+        message: null,
+        at: createdAt,
+        sharedFrom: "key_1",
+      } as const;
+      const records = [
+        aHealthRecord(),
+        aHealthRecord({ model: "gpt-5", health: healthy, reason: undefined }),
+        aHealthRecord({ model: "gpt-6", health: { ...healthy, cooldowns: 1, wait: "shared" }, reason: shared }),
+      ];
 
       const took = await current().saveOutcomes(records.map((record) => ({ kind: "health", record })));
 
-      expect(took).toEqual([true, true]);
+      expect(took).toEqual([true, true, true]);
       expect((await current().load()).health).toEqual(records);
     });
 

@@ -98,6 +98,8 @@ export class NoticeWatch {
   poolEvent(event: PoolEvent): void {
     if (event.type === "notice") this.#told(event);
     if (event.type !== "key-cooled" || event.reason !== "rate_limited") return;
+    // It has met no limit itself.
+    if (event.sharedFrom !== undefined) return;
     const provider = this.#courses.get(event.poolId);
     if (provider === undefined) return;
     if (event.at - provider.limitedSince > togetherMs) {

@@ -24,7 +24,7 @@ export interface ImportOptions {
 }
 
 /** What is nothing to the pool. */
-const noShape: ReadonlySet<string> = new Set(["label", "group", "updatedAt"]);
+const noShape: ReadonlySet<string> = new Set(["label", "updatedAt"]);
 
 /** Keys: what may be said of them, and how they change. */
 export class KeyBook {

@@ -24,13 +24,17 @@ export const statusReasonSchema = z
     message: z.string().nullable().openapi({ description: "What the provider said, secrets taken out." }),
     at: timeSchema,
     wait: z
-      .enum(["ladder", "stated", "quota", "fixed"])
+      .enum(["ladder", "stated", "quota", "fixed", "shared"])
       .nullable()
       .openapi({
         description:
           "Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length " +
-          "of a key that may not use a model.",
+          "of a key that may not use a model; `shared`: the rest of another key of its group.",
       }),
+    shared_from: z
+      .object({ key_id: z.string(), label: z.string(), api_key: z.string().nullable() })
+      .nullable()
+      .openapi({ description: "The key whose limit it is, where it rests with another one of its group." }),
   })
   .openapi("StatusReason");
 

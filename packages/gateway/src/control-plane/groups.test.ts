@@ -105,6 +105,52 @@ describe("the organization of a key", () => {
   });
 });
 
+describe("a limit that a group shares", () => {
+  it("rests the other keys, says whose limit it was, outlives a restart, and is over with the rest", async () => {
+    const [a, b, c] = [
+      await bench.addKey(provider, { label: "first", group: "g" }),
+      await bench.addKey(provider, { group: "g" }),
+      await bench.addKey(provider),
+    ];
+    const choice = await bench.pool(provider).choose({ pinnedTo: a.id });
+    if (choice.kind !== "key") throw new Error("no key");
+    const key = { kind: "cool", reason: "rate_limited", failure: { rest: "ladder" }, scope: "key" } as const;
+    const said = { request: "next-key", code: "rate_limited", message: "slow down", httpStatus: 429 } as const;
+    await bench.pool(provider).settle(choice.ticket, { key, ...said });
+
+    const resting = {
+      status: "cooling_down",
+      consecutive_failures: 0,
+      status_reason: { code: "rate_limited", wait: "shared", shared_from: { key_id: a.id, label: "first" } },
+    };
+    expect(await shown(b.id)).toMatchObject(resting);
+    expect(await shown(a.id)).toMatchObject({ consecutive_failures: 1, status_reason: { shared_from: null } });
+    expect((await shown(c.id)).status).toBe("available");
+    await bench.restart();
+    expect(await shown(b.id)).toMatchObject(resting);
+    bench.clock.advance(60_000);
+    expect(await shown(b.id)).toMatchObject({ status: "available", status_reason: null });
+  });
+
+  it("is shared from the moment at which a key joins", async () => {
+    const [a, b] = [await bench.addKey(provider), await bench.addKey(provider)];
+    await bench.call("PATCH", `/api/keys/${a.id}`, { group: "g" });
+    await bench.call("PATCH", `/api/keys/${b.id}`, { group: "g" });
+    const choice = await bench.pool(provider).choose({ pinnedTo: a.id });
+    if (choice.kind !== "key") throw new Error("no key");
+    const key = { kind: "cool", reason: "quota_exhausted", failure: { rest: "at-cap" }, scope: "key" } as const;
+    await bench.pool(provider).settle(choice.ticket, {
+      key,
+      request: "next-key",
+      code: "quota_exhausted",
+      message: undefined,
+      httpStatus: 429,
+    });
+
+    expect((await shown(b.id)).status).toBe("cooling_down");
+  });
+});
+
 describe("the notice about a pool of one owner", () => {
   it("comes with the last key's organization, and goes with a key of another", async () => {
     const [one, two] = [await bench.addKey(provider), await bench.addKey(provider)];

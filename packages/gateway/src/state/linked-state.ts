@@ -279,7 +279,10 @@ export class LinkedState implements SharedState {
     // A failure is written down by whoever saw it, also if another was quicker; a recovery is told of once.
     const applied = answer.applied === true || (own.applied && decision !== "succeed");
     if (!applied) return { ...own, applied };
-    return { ...this.#memory.view.conditionOf(ticket.poolId, ticket.keyId, model), applied };
+    const { view } = this.#memory;
+    const others = own.others?.map((other) => ({ ...other, ...view.conditionOf(ticket.poolId, other.keyId, model) }));
+    const known = view.conditionOf(ticket.poolId, ticket.keyId, model);
+    return { ...known, applied, ...(others === undefined ? {} : { others }) };
   }
 
   /** Tells the others of a use that they were not asked about. */

@@ -48,6 +48,14 @@ export async function keepSchema(): Promise<string> {
   }
 }
 
+const sharedReason = {
+  code: "rate_limited",
+  httpStatus: 429,
+  message: null,
+  at: 1_750_000_000_123,
+  sharedFrom: "key_1",
+} as const;
+
 /** Something in every table. */
 async function fill(store: OpenedStore): Promise<void> {
   const apiKey = { kind: "literal", value: new Secret("sk-kept-provider-0123456789abcdef") } as const;
@@ -63,6 +71,7 @@ async function fill(store: OpenedStore): Promise<void> {
   await store.saveOutcomes([
     { kind: "health", record: aHealthRecord() },
     { kind: "health", record: aHealthRecord({ model: "gpt-test" }) },
+    { kind: "health", record: aHealthRecord({ keyId: "key_2", reason: sharedReason }) },
     { kind: "disable", record: aDisabledRecord({ keyId: "key_3" }) },
   ]);
   await store.saveSessions([aTouchedSession(1), aTouchedSession(2)]);

@@ -292,6 +292,7 @@ async function addGroups(db: Kysely<Database>): Promise<void> {
     .alterTable("keys")
     .addColumn("group_name", "text", (column) => column.notNull().defaultTo(""))
     .execute();
+  await db.schema.alterTable("key_healths").addColumn("reason_shared_from", "text").execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -90,6 +90,8 @@ export interface HealthTable {
   readonly reason_http_status: number | null;
   readonly reason_message: string | null;
   readonly reason_at: number | null;
+  /** The key whose limit it was, if it was another one's. */
+  readonly reason_shared_from: string | null;
 }
 
 export interface TokenTable {

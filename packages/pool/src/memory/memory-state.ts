@@ -9,6 +9,7 @@ import type {
   Pin,
   Question,
   RestoredBinding,
+  SharedRest,
   SharedState,
   StatePolicy,
   Ticket,
@@ -21,11 +22,13 @@ import {
   healthy,
   type Failure,
   type Health,
+  isSharedLimit,
+  restAlong,
   restoreHealth,
 } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { Affinity, type Bindings } from "./affinity.ts";
+import { Affinity, type Bindings, type Owner } from "./affinity.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
@@ -43,6 +46,14 @@ export interface MemoryStateOptions {
 }
 
 type Reason = Omit<StatusReason, "at">;
+
+/** What other keys of a group are to rest with. */
+interface Rest {
+  readonly reason: Reason;
+  readonly model: string | undefined;
+  readonly until: EpochMs;
+  readonly now: EpochMs;
+}
 
 /**
  * The shared state of one process.
@@ -156,7 +167,9 @@ export class MemoryState implements SharedState {
     if (ofModel) pool.openLane(ticket.model, now);
     else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool }, reason.code);
     pool.refresh(cell, now);
-    return { ...stateOf(condition), applied: true };
+    const model = ofModel ? ticket.model : undefined;
+    const others = this.#shareRest({ cell, pool }, { reason, model, until: condition.health.coolUntil, now });
+    return { ...stateOf(condition), applied: true, ...(others.length === 0 ? {} : { others }) };
   }
 
   async disable(ticket: Ticket, reason: Reason): Promise<KeyState> {
@@ -264,6 +277,28 @@ export class MemoryState implements SharedState {
   /** For an implementation of which this one is the local part. */
   protected get parts(): ViewParts {
     return { pools: this.#pools, affinity: this.#affinity, clock: this.#clock };
+  }
+
+  /** A limit that keys of a group share rests them all; which of them met it stays told. */
+  #shareRest({ cell: failed, pool }: Owner, { reason, model, until, now }: Rest): readonly SharedRest[] {
+    const { group } = failed.entry;
+    if (group === undefined || !isSharedLimit(reason.code) || until <= now) return [];
+    const shared = { ...reason, at: now, sharedFrom: failed.entry.id };
+    const others: SharedRest[] = [];
+    for (const cell of pool.cells) {
+      if (cell === failed || cell.entry.group !== group) continue;
+      const condition: Condition = model === undefined ? cell : cell.conditionFor(model);
+      const before = condition.health;
+      condition.health = restAlong(before, until, now);
+      if (condition.health === before) continue;
+      if (model !== undefined || !cell.refused) condition.reason = shared;
+      if (model !== undefined) pool.openLane(model, now);
+      else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool }, reason.code);
+      pool.refresh(cell, now);
+      const { id: keyId, secretVersion } = cell.entry;
+      others.push({ keyId, secretVersion, ...stateOf(condition) });
+    }
+    return others;
   }
 
   #newPool(poolId: string, policy: StatePolicy): PoolCells {

@@ -16,6 +16,8 @@ export type PoolEvent =
       readonly failures: number;
       readonly until: EpochMs;
       readonly wait: WaitSource;
+      /** The key whose limit it was, where this one rests for that of another key of its group. */
+      readonly sharedFrom?: string;
       readonly at: EpochMs;
     }
   | {

@@ -14,6 +14,8 @@ export interface KeyEntry {
   readonly resolved: boolean;
   /** Grows with each new value of the key. A change clears the key's health, and answers to the old value count for nothing. */
   readonly secretVersion: number;
+  /** Keys of one pool with the same group share their limits: a limit that one of them meets rests them all. */
+  readonly group?: string;
 }
 
 /** A session as a client named it. */
@@ -123,6 +125,16 @@ export interface KeyState {
   readonly reason: StatusReason | undefined;
   /** False if the change counted for nothing (key deleted, value replaced). */
   readonly applied: boolean;
+  /** After a failure: other keys of the group that rest with it. */
+  readonly others?: readonly SharedRest[];
+}
+
+/** A key that rests because another one of its group has met a limit. */
+export interface SharedRest {
+  readonly keyId: string;
+  readonly secretVersion: number;
+  readonly health: Health;
+  readonly reason: StatusReason | undefined;
 }
 
 /** Everything about a key that changes while it serves. */

@@ -485,8 +485,14 @@ export type StatusReason = {
   /** What the provider said, secrets taken out. */
   message: string | null;
   at: string;
-  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length of a key that may not use a model. */
-  wait: "ladder" | "stated" | "quota" | "fixed" | null;
+  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length of a key that may not use a model; `shared`: the rest of another key of its group. */
+  wait: "ladder" | "stated" | "quota" | "fixed" | "shared" | null;
+  /** The key whose limit it is, where it rests with another one of its group. */
+  shared_from: {
+    key_id: string;
+    label: string;
+    api_key: string | null;
+  } | null;
 } | null;
 
 export type KeyStats = {

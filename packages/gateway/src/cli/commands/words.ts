@@ -70,7 +70,11 @@ export function reasonOf({ status_reason: reason }: KeyOnTheWire): string {
   const words = reason.code.replaceAll("_", " ");
   const status = reason.http_status === null ? "" : ` (${reason.http_status})`;
   const message = reason.message === null ? "" : `: ${shorten(reason.message, 80)}`;
-  return `${words}${status}${message}`;
+  const owner =
+    reason.shared_from === null
+      ? ""
+      : `, with ${reason.shared_from.label || (reason.shared_from.api_key ?? "a key that is gone")}`;
+  return `${words}${status}${owner}${message}`;
 }
 
 /** `2 of 3 keys available, 1 cooling down`. */

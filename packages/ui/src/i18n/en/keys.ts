@@ -63,7 +63,8 @@ export const keys = {
   filter: "Show",
   filterAll: "All",
   group: "Group",
-  groupHint: "Keys that share their limits, such as those of one project. Leave it empty for a key by itself.",
+  groupHint:
+    "Keys that share their limits, such as those of one project: they rest together. Leave it empty for a key by itself.",
   groupNamed: "Group {{group}}",
   groupTooLong: "At most 100 characters.",
   heading: "API Key Pool",
@@ -189,6 +190,7 @@ export const keys = {
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
   waitQuota:
     "The provider says that the quota or credit is spent, so it rests as long as a key may. It is tried again by itself",
+  waitShared: "It rests with {{name}}, which met a limit that their group shares. This key has not failed",
   waitStated: "As long as the provider asked for",
   weight: "Weight",
   weightHint: "1–100. A key of weight 3 takes three turns for each one of a key of weight 1.",

@@ -60,7 +60,8 @@ export const keys: SectionOf<"keys"> = {
   filter: "표시",
   filterAll: "전체",
   group: "그룹",
-  groupHint: "한 프로젝트의 키처럼 한도를 함께 쓰는 키들의 이름입니다. 따로 쓰는 키라면 비워 두세요.",
+  groupHint:
+    "한 프로젝트의 키처럼 한도를 함께 쓰는 키들의 이름입니다. 한도에 걸리면 함께 쉽니다. 따로 쓰는 키라면 비워 두세요.",
   groupNamed: "그룹 {{group}}",
   groupTooLong: "최대 100자까지 입력할 수 있습니다.",
   heading: "API 키 풀",
@@ -166,6 +167,7 @@ export const keys: SectionOf<"keys"> = {
     "이 키에는 해당 모델이나 권한이 없어 짧게 기다려도 달라지지 않으므로 1시간 쉽니다. 이후 자동으로 다시 시도합니다",
   waitLadder_other: "{{length}}: 지수 백오프 {{count}}단계, 연속 {{count}}번째 실패",
   waitQuota: "제공업체가 할당량 또는 잔액이 소진되었다고 알려 최대 시간만큼 쉽니다. 이후 자동으로 다시 시도합니다",
+  waitShared: "같은 그룹의 {{name}}에 한도가 걸려 함께 쉽니다. 이 키가 실패한 것은 아닙니다",
   waitStated: "제공업체가 요청한 시간만큼",
   weight: "가중치",
   weightHint: "1–100. 가중치가 3인 키는 가중치가 1인 키보다 세 배 자주 선택됩니다.",

@@ -38,7 +38,14 @@ function aKey(parts: Partial<Key> = {}): Key {
   };
 }
 
-const refused = { code: "authentication_failed", http_status: 401, message: null, at: "", wait: null } as const;
+const refused = {
+  code: "authentication_failed",
+  http_status: 401,
+  message: null,
+  at: "",
+  wait: null,
+  shared_from: null,
+} as const;
 
 it("calls a key by its label, and one without by its mask", () => {
   expect([nameOf(aKey({ label: "Main" })), nameOf(aKey())]).toEqual(["Main", "sk-…9f2c"]);
