@@ -67,7 +67,7 @@ describe.each([
     const shown = await keywheel(`session show three --provider ${pool.record.slug}`);
     expect(shown).toMatch(/It changed its key:\n.* A → B: rate limited\n/);
     expect(JSON.parse(await keywheel(`session show three --json`))).toEqual(session);
-  });
+  }, 90_000);
 });
 
 it("refuses what are no days, and says so of a pool and a session that it knows nothing of", async () => {
