@@ -310,9 +310,10 @@ function tell<A extends UpstreamAnswer>(
   timing: Timing,
 ): void {
   const { keyId, why, passedOver } = chosen;
+  const left = chosen.left === undefined ? {} : { left: chosen.left };
   const status = delivery.kind === "answer" ? verdict.httpStatus : undefined;
   const message = verdict.message === undefined ? {} : { message: options.pool.redact(verdict.message) };
-  options.onAttempt({ keyId, why, passedOver, ...timing, status, outcome: verdict.code, ...message });
+  options.onAttempt({ keyId, why, passedOver, ...left, ...timing, status, outcome: verdict.code, ...message });
 }
 
 /** @returns what settles when it is durable, where anything has to be */

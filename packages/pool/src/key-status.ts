@@ -54,7 +54,8 @@ export function statusOf(
     const { code, message, since: at } = unresolved;
     return { status: "unresolved", reason: { code, httpStatus: null, message, at, wait: null }, cooldownUntil };
   }
-  const last = snapshot?.reason;
+  // Of a limit that was another key's there is nothing to tell once the rest is over.
+  const last = snapshot?.reason?.sharedFrom !== undefined && !cooling ? undefined : snapshot?.reason;
   const reason = last === undefined ? null : { ...last, wait: snapshot?.health.wait ?? null };
   return { status: cooling ? "cooling_down" : "available", reason, cooldownUntil };
 }

@@ -182,7 +182,17 @@ export class Pool {
       const why = { reason: effect.reason, httpStatus, failures, until, wait };
       events({ type: "key-cooled", poolId: this.id, keyId, ...ofModel, ...why, at });
     }
-    await journal.saveHealth(this.#record(ticket, model, after));
+    const { others = [] } = after;
+    for (const { keyId, health } of others) {
+      const { failures, coolUntil, wait } = health;
+      const ofModel = model === "" ? {} : { model };
+      const why = { reason: effect.reason, httpStatus, failures, until: coolUntil, wait, sharedFrom: ticket.keyId };
+      if (coolUntil > at) events({ type: "key-cooled", poolId: this.id, keyId, ...ofModel, ...why, at });
+    }
+    await Promise.all([
+      journal.saveHealth(this.#record(ticket, model, after)),
+      ...others.map((other) => journal.saveHealth({ poolId: this.id, model, ...other })),
+    ]);
   }
 
   async #disable(ticket: Ticket, verdict: Verdict): Promise<void> {

@@ -52,6 +52,8 @@ export interface KeyView {
   readonly weight: number;
   readonly enabled: boolean;
   readonly order: number;
+  readonly group: string;
+  readonly organization: string | null;
   readonly status: "available" | "cooling_down" | "disabled" | "unresolved";
   readonly status_reason: {
     readonly code: string;
@@ -78,7 +80,7 @@ export interface ProviderView {
 
 export type KeyParts =
   | string
-  | ({ readonly api_key: string } & Partial<Pick<KeyView, "label" | "weight" | "enabled" | "order">>);
+  | ({ readonly api_key: string } & Partial<Pick<KeyView, "label" | "weight" | "enabled" | "order" | "group">>);
 
 /** A gateway of its own process, as its users start it. */
 export interface RunningGateway extends AsyncDisposable {

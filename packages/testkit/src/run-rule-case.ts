@@ -10,17 +10,18 @@ interface Course {
   readonly state: SharedState;
   readonly clock: FakeClock;
   readonly policy: ReturnType<typeof aPolicy>;
+  readonly groups: string;
   readonly tickets: Map<string, Ticket>;
 }
 
 /** Takes a state through the lines of a case. @returns the lines as they turned out */
 export async function runRuleCase(
-  { weights, idleTtlMs = 86_400_000, steps }: RuleCase,
+  { weights, groups = "", idleTtlMs = 86_400_000, steps }: RuleCase,
   { state, clock }: { readonly state: SharedState; readonly clock: FakeClock },
 ): Promise<CaseStep[]> {
   const policy = aPolicy({ cooldownScope: "model", affinity: { enabled: true, idleTtlMs } });
-  await state.configure("p", entriesOf(weights), policy);
-  const course = { state, clock, policy, tickets: new Map<string, Ticket>() };
+  await state.configure("p", entriesOf(weights, groups), policy);
+  const course = { state, clock, policy, groups, tickets: new Map<string, Ticket>() };
   const seen: CaseStep[] = [];
   for (const step of steps) seen.push({ ...step, ...(await runStep(course, step)) });
   return seen;
@@ -35,7 +36,7 @@ async function runStep(course: Course, step: CaseStep): Promise<object | void> {
   if ("hold" in step) return state.hold(ticketOf(course, step.hold), step.ms);
   if ("release" in step) return state.release(ticketOf(course, step.release));
   if ("pin" in step) return state.pin("p", step.pin, step.objects.map(print));
-  if ("weights" in step) return state.configure("p", entriesOf(step.weights), policy);
+  if ("weights" in step) return state.configure("p", entriesOf(step.weights, course.groups), policy);
   if ("reset" in step) return void (await state.reset("p", step.reset));
   if ("end" in step) return void (await state.endSession("p", print(step.end)));
   if ("disable" in step) {
@@ -75,8 +76,9 @@ async function take(
 }
 
 async function fail(course: Course, step: Extract<CaseStep, { fail: string }>): Promise<object> {
-  const { failure = { rest: "ladder" }, of = "key" } = step;
-  const { health } = await course.state.fail(ticketOf(course, step.fail), failure, reason, of);
+  const { failure = { rest: "ladder" }, of = "key", because = reason.code } = step;
+  const why = { ...reason, code: because };
+  const { health } = await course.state.fail(ticketOf(course, step.fail), failure, why, of);
   return { failures: health.failures, restsMs: health.coolUntil - course.clock.now() };
 }
 
@@ -86,10 +88,11 @@ function ticketOf({ tickets }: Course, name: string): Ticket {
   return ticket;
 }
 
-function entriesOf(weights: readonly number[]): KeyEntry[] {
+function entriesOf(weights: readonly number[], groups: string): KeyEntry[] {
   return keysOf(...weights.map((weight) => Math.abs(weight))).map((entry, index) => ({
     ...entry,
     enabled: (weights[index] ?? 0) >= 0,
+    ...((groups[index] ?? "-") === "-" ? {} : { group: groups[index] ?? "" }),
   }));
 }
 

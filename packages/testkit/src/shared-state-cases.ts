@@ -1,4 +1,4 @@
-import type { Failure } from "@keywheel/pool";
+import type { Failure, ReasonCode } from "@keywheel/pool";
 
 /** A request for a turn, and to whom it must go: letters of keys, `-` for nobody. */
 interface Take {
@@ -21,6 +21,7 @@ export type CaseStep =
       readonly fail: string;
       readonly failure?: Failure;
       readonly of?: "model";
+      readonly because?: ReasonCode;
       readonly failures: number;
       readonly restsMs: number;
     }
@@ -35,10 +36,12 @@ export type CaseStep =
   | { readonly wait: number };
 
 export interface RuleCase {
-  readonly rule: "wheel" | "cooldown" | "blame" | "binding" | "model" | "pin";
+  readonly rule: "wheel" | "cooldown" | "blame" | "binding" | "model" | "pin" | "group";
   readonly name: string;
   /** Of the keys A, B, C …; a number below 0 is a key that is disabled. */
   readonly weights: readonly number[];
+  /** Of the keys A, B, C …; `-` for a key by itself. */
+  readonly groups?: string;
   readonly idleTtlMs?: number;
   readonly steps: readonly CaseStep[];
 }
@@ -52,6 +55,130 @@ const ladder: Failure = { rest: "ladder" };
  * @see contract §4
  */
 export const ruleCases: readonly RuleCase[] = [
+  {
+    rule: "group",
+    name: "a limit of one key rests its group, and nobody else",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { take: "CC" },
+      { wait: 59_999 },
+      { take: "C" },
+      { wait: 1 },
+      { take: "AB" },
+    ],
+  },
+  {
+    rule: "group",
+    name: "the others have made no step of their ladder",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { wait: 60_000 },
+      { ticket: "b", key: "B" },
+      { fail: "b", failures: 1, restsMs: 60_000 },
+      { wait: 60_000 },
+      { ticket: "a2", key: "A" },
+      { fail: "a2", failures: 2, restsMs: 120_000 },
+    ],
+  },
+  {
+    rule: "group",
+    name: "what was under way with another key of the group is of the same burst",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A" },
+      { ticket: "b", key: "B" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { wait: 1_000 },
+      { fail: "b", failures: 0, restsMs: 59_000 },
+    ],
+  },
+  {
+    rule: "group",
+    name: "a longer wait that another key was told rests them all longer; a shorter one moves no deadline back",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A" },
+      { ticket: "b", key: "B" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { fail: "b", failure: { rest: "ladder", hintMs: 200_000 }, failures: 0, restsMs: 200_000 },
+      { wait: 199_999 },
+      { take: "C" },
+      { wait: 1 },
+      { take: "AB" },
+    ],
+  },
+  {
+    rule: "group",
+    name: "a spent quota is shared, an overload is not",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A" },
+      { fail: "a", because: "overloaded", failures: 1, restsMs: 60_000 },
+      { take: "BCBC" },
+      { ticket: "b", key: "B" },
+      { fail: "b", because: "quota_exhausted", failure: { rest: "at-cap" }, failures: 1, restsMs: 900_000 },
+      { wait: 60_000 },
+      { take: "CC" },
+    ],
+  },
+  {
+    rule: "group",
+    name: "sessions of all its keys go on elsewhere, and stay there",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { take: "A", session: "one" },
+      { take: "B", session: "two" },
+      { ticket: "a", key: "A" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { take: "C", session: "two" },
+      { take: "C", session: "one" },
+      { wait: 60_000 },
+      { take: "CC", session: "two" },
+    ],
+  },
+  {
+    rule: "group",
+    name: "a model's limit rests the group for that model alone",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [
+      { ticket: "a", key: "A", model: "m" },
+      { fail: "a", of: "model", failures: 1, restsMs: 60_000 },
+      { take: "CC", model: "m" },
+      { take: "AB", model: "n" },
+    ],
+  },
+  {
+    rule: "group",
+    name: "a key that is cleared serves, whatever the others do",
+    weights: [1, 1, 1],
+    groups: "xx-",
+    steps: [{ ticket: "a", key: "A" }, { fail: "a", failures: 1, restsMs: 60_000 }, { reset: "B" }, { take: "BCBC" }],
+  },
+  {
+    rule: "group",
+    name: "two groups rest apart",
+    weights: [1, 1, 1, 1],
+    groups: "xxyy",
+    steps: [
+      { ticket: "a", key: "A" },
+      { fail: "a", failures: 1, restsMs: 60_000 },
+      { take: "CDCD" },
+      { ticket: "c", key: "C" },
+      { fail: "c", failures: 1, restsMs: 60_000 },
+      { take: "-" },
+    ],
+  },
   { rule: "wheel", name: "weights 3, 2, 1", weights: [3, 2, 1], steps: [{ take: "AAABBCAAABBC" }] },
   { rule: "wheel", name: "a disabled key is passed over", weights: [2, -3, 1], steps: [{ take: "AACAAC" }] },
   { rule: "wheel", name: "one key alone", weights: [2], steps: [{ take: "AAAA" }] },

@@ -205,6 +205,80 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
         expect(moved.passedOver).toEqual([{ keyId: "B", because: "rate_limited" }]);
       });
 
+      it("tells which key of a group has met the limit, of all that rest with it", async () => {
+        const grouped = keysOf(1, 1, 1, 1).map((key) => (key.id === "D" ? key : { ...key, group: "g" }));
+        const { clock, state, ticketOf } = await aBench(grouped);
+        const ticket = await ticketOf("B");
+
+        const after = await state.fail(ticket, ladder, reason, "key");
+
+        const shared = { ...reason, at: clock.now(), sharedFrom: "B" };
+        expect(after.reason).toEqual({ ...reason, at: clock.now() });
+        expect(after.others?.map(({ keyId }) => keyId)).toEqual(["A", "C"]);
+        expect(after.others?.[0]).toMatchObject({
+          secretVersion: 1,
+          health: { failures: 0, wait: "shared" },
+          reason: shared,
+        });
+        const known = await state.snapshot("p");
+        expect(known.map(({ reason: why }) => why?.sharedFrom)).toEqual(["B", undefined, "B", undefined]);
+        expect(known.map(({ health }) => health.failures)).toEqual([0, 1, 0, 0]);
+      });
+
+      it("rests nobody along that has left the group", async () => {
+        const grouped = keysOf(1, 1, 1).map((key) => ({ ...key, group: "g" }));
+        const { state, turns, ticketOf, configure } = await aBench(grouped);
+        await configure(grouped.map((key) => (key.id === "C" ? { ...key, group: "h" } : key)));
+
+        await state.fail(await ticketOf("A"), ladder, reason, "key");
+
+        expect(await turns(2)).toBe("CC");
+      });
+
+      it("says once whom it left when its binding had ended before it came, also after a sweep", async () => {
+        const { clock, state, key, ticketOf } = await aBench(keysOf(1, 1, 1));
+        const session = aSession("s");
+        expect((await key({ session })).left).toBeUndefined();
+        await state.fail(await ticketOf("A"), ladder, reason, "key");
+        clock.advance(300_000);
+        await state.sweepIdle();
+
+        const moved = await key({ session });
+
+        expect(moved).toMatchObject({ why: "turn", left: { keyId: "A", because: "rate_limited" } });
+        expect((await key({ session })).left).toBeUndefined();
+        expect((await key({ session: aSession("another") })).left).toBeUndefined();
+      });
+
+      it.each<[string, string, (bench: Bench) => Promise<unknown>]>([
+        [
+          "refused",
+          "authentication_failed",
+          async ({ state, ticketOf }) => state.disable(await ticketOf("A"), refusal),
+        ],
+        ["removed", "deleted", ({ configure }) => configure(keysOf(1, 1, 1).slice(1))],
+        [
+          "switched off",
+          "disabled_by_operator",
+          ({ configure }) => configure(keysOf(1, 1, 1).map((key) => ({ ...key, enabled: key.id !== "A" }))),
+        ],
+      ])("says that it left a key that was %s", async (_, because, act) => {
+        const bench = await aBench(keysOf(1, 1, 1));
+        const [first, second] = [
+          { high: 1, low: 1 },
+          { high: 2, low: 2 },
+        ];
+        await bench.key({ session: aSession("s") });
+        await bench.key();
+        await bench.key();
+        await bench.key({ conversation: { lookups: [], binds: [first] } });
+        await act(bench);
+
+        expect((await bench.key({ session: aSession("s") })).left).toEqual({ keyId: "A", because });
+        const next = await bench.key({ conversation: { lookups: [first], binds: [second] } });
+        expect(next.left).toEqual({ keyId: "A", because });
+      });
+
       it("does not return to its old key when that recovers; displaced sessions spread by weight (case 80)", async () => {
         const { clock, state, key, turns, ticketOf } = await aBench(keysOf(1, 1, 1));
         const sessions = Array.from({ length: 90 }, (_, index) => aSession(`s${index}`));

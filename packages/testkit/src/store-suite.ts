@@ -2,6 +2,7 @@ import { type DisabledRecord, type HealthRecord, healthy, type Pin, Secret, type
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The store is no export of the gateway; only its types are needed here.
 import type {
+  AffinitySum,
   KeyPatch,
   KeyRecord,
   ProviderRecord,
@@ -53,6 +54,7 @@ export function aKeyRecord(parts: Partial<KeyRecord> = {}): KeyRecord {
     weight: 1,
     enabled: true,
     order: 0,
+    group: "",
     disabledReason: null,
     createdAt,
     updatedAt: createdAt,
@@ -194,6 +196,7 @@ export function describeStore(name: string, make: () => Promise<StoreFixture>): 
     describePins(() => store);
     describeRequests(() => store);
     describeUsage(() => store);
+    describeAffinity(() => store);
     describeMeta(() => store);
   });
 }
@@ -346,7 +349,7 @@ function describeKeys(current: Current, reopen: Reopen): void {
   describe("keys", () => {
     it("are read as they were written", async () => {
       const keys = [
-        aKeyRecord({ label: "한국어 ' \" 🔑", weight: 100, order: -3 }),
+        aKeyRecord({ label: "한국어 ' \" 🔑", weight: 100, order: -3, group: "팀 A" }),
         aKeyRecord({
           id: "key_2",
           secret: { kind: "reference", name: "OPENAI_KEY_1" },
@@ -514,11 +517,22 @@ function describeOutcomes(current: Current): void {
   describe("outcomes", () => {
     it("keep the health of a key and of its models", async () => {
       await fillStore(current());
-      const records = [aHealthRecord(), aHealthRecord({ model: "gpt-5", health: healthy, reason: undefined })];
+      const shared = {
+        code: "rate_limited",
+        httpStatus: 429,
+        message: null,
+        at: createdAt,
+        sharedFrom: "key_1",
+      } as const;
+      const records = [
+        aHealthRecord(),
+        aHealthRecord({ model: "gpt-5", health: healthy, reason: undefined }),
+        aHealthRecord({ model: "gpt-6", health: { ...healthy, cooldowns: 1, wait: "shared" }, reason: shared }),
+      ];
 
       const took = await current().saveOutcomes(records.map((record) => ({ kind: "health", record })));
 
-      expect(took).toEqual([true, true]);
+      expect(took).toEqual([true, true, true]);
       expect((await current().load()).health).toEqual(records);
     });
 
@@ -1020,6 +1034,20 @@ export function aUsageSum(parts: Partial<UsageSum> = {}): UsageSum {
   };
 }
 
+export function anAffinitySum(parts: Partial<AffinitySum> = {}): AffinitySum {
+  return {
+    at: hour,
+    providerId: "prv_1",
+    source: "session",
+    fate: "kept",
+    requests: 1,
+    inputTokens: 10,
+    cacheReadTokens: 30,
+    cacheWriteTokens: 2,
+    ...parts,
+  };
+}
+
 const nothingElse = { requests: [], usage: [], totals: [] };
 
 function describeRequests(current: Current): void {
@@ -1236,6 +1264,43 @@ function describeUsage(current: Current): void {
       const { totals: read } = await current().loadActivity();
 
       expect(read).toEqual([{ keyId: "key_1", requests: 6, successes: 4, failures: 2, lastUsedAt: createdAt }]);
+    });
+  });
+}
+
+function describeAffinity(current: Current): void {
+  describe("affinity", () => {
+    const save = (...affinity: readonly AffinitySum[]): Promise<void> =>
+      current().saveActivity({ ...nothingElse, affinity });
+    const read = (query: Partial<Parameters<Store["readAffinity"]>[0]> = {}): Promise<readonly AffinitySum[]> =>
+      current().readAffinity({ from: 0, to: hour * 2, ...query });
+
+    it("adds up within an hour and over hours, by provider, source and fate", async () => {
+      await save(anAffinitySum(), anAffinitySum(), anAffinitySum({ at: hour + 3_600_000 }));
+      await save(
+        anAffinitySum(),
+        anAffinitySum({ fate: "new" }),
+        anAffinitySum({ source: "object" }),
+        anAffinitySum({ providerId: "prv_2" }),
+      );
+
+      expect(await read()).toEqual([
+        anAffinitySum({ at: 0, source: "object" }),
+        anAffinitySum({ at: 0, requests: 4, inputTokens: 40, cacheReadTokens: 120, cacheWriteTokens: 8 }),
+        anAffinitySum({ at: 0, fate: "new" }),
+        anAffinitySum({ at: 0, providerId: "prv_2" }),
+      ]);
+      expect(await read({ providerId: "prv_2" })).toEqual([anAffinitySum({ at: 0, providerId: "prv_2" })]);
+      expect(await read({ from: hour + 1, to: hour + 3_600_001 })).toEqual([anAffinitySum({ at: 0 })]);
+      expect(await read({ to: hour })).toEqual([]);
+    });
+
+    it("is let go of by age", async () => {
+      await save(anAffinitySum(), anAffinitySum({ at: hour + 3_600_000 }));
+
+      expect(await current().pruneUsage({ hours: hour + 3_600_000, minutes: 0, details: 0 })).toBe(1);
+
+      expect(await read()).toEqual([anAffinitySum({ at: 0 })]);
     });
   });
 }

@@ -24,6 +24,7 @@ function anActivity() {
     claim: async () => true,
     pruneRequests: async () => 0,
     readUsage: async () => [],
+    readAffinity: async () => [],
     pruneUsage: async () => 0,
   };
   const activity = new Activity({

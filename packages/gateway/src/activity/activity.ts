@@ -1,6 +1,7 @@
 import { type Clock, isKeywheelError } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
-import type { RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
+import type { AffinityQuery, AffinitySum, RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
+import { addAffinity, type Affinity, AffinityBook, affinityOf, groupAffinity } from "./affinity-book.ts";
 import { type LoggedRequest, RequestLog, type RequestPage, seqOf } from "./request-log.ts";
 import { hourMs, UsageBook } from "./usage-book.ts";
 import { groupUsage } from "./usage-groups.ts";
@@ -8,7 +9,14 @@ import { groupUsage } from "./usage-groups.ts";
 export interface ActivityDeps {
   readonly store: Pick<
     Store,
-    "saveActivity" | "listRequests" | "findRequest" | "pruneRequests" | "readUsage" | "pruneUsage" | "claim"
+    | "saveActivity"
+    | "listRequests"
+    | "findRequest"
+    | "pruneRequests"
+    | "readUsage"
+    | "readAffinity"
+    | "pruneUsage"
+    | "claim"
   >;
   readonly clock: Pick<Clock, "now">;
   /** `lastSeq` of what the store has loaded. */
@@ -20,6 +28,12 @@ export interface ActivityDeps {
   readonly redact: (text: string) => string;
   /** Told when it begins (with the error) and ends (undefined) that activity cannot be written. */
   readonly onTrouble: (error: unknown) => void;
+}
+
+export interface SessionSteps {
+  readonly steps: readonly (LoggedRequest & { readonly affinity: Affinity })[];
+  /** Whether there are no older ones. */
+  readonly isWhole: boolean;
 }
 
 const requestsKept = 1_000_000;
@@ -49,6 +63,7 @@ export class Activity {
   readonly #deps: ActivityDeps;
   readonly #log: RequestLog;
   readonly #usage: UsageBook;
+  readonly #affinity = new AffinityBook();
   #running: Promise<boolean> | undefined;
   #isInTrouble = false;
   /** How often in a row the same was refused. */
@@ -64,6 +79,7 @@ export class Activity {
   record(record: RequestRecord): LoggedRequest {
     const logged = this.#log.add(record);
     this.#usage.add(logged);
+    this.#affinity.add(logged);
     return logged;
   }
 
@@ -86,6 +102,24 @@ export class Activity {
     if (pending.length === 0) return stored;
     const { span, by } = query;
     return groupUsage([...stored, ...pending], { span, by, from: 0, to: Infinity });
+  }
+
+  /** Sums up to this moment. @throws KeywheelError store_unavailable */
+  async affinity(query: AffinityQuery): Promise<readonly AffinitySum[]> {
+    await this.flush();
+    const stored = await this.#deps.store.readAffinity(query);
+    const pending = groupAffinity(this.#affinity.pending(), query);
+    return pending.length === 0 ? stored : addAffinity([...stored, ...pending]);
+  }
+
+  /** The newest requests of a session that asked a key, newest first. @throws KeywheelError store_unavailable */
+  async session(filter: RequestFilter & { readonly sessionId: string }): Promise<SessionSteps> {
+    const { requests, next } = await this.#log.list(filter);
+    const steps = requests.flatMap((request) => {
+      const affinity = affinityOf(request.record);
+      return affinity === undefined ? [] : [{ ...request, affinity }];
+    });
+    return { steps, isWhole: next === undefined };
   }
 
   /**
@@ -118,16 +152,18 @@ export class Activity {
       const requests = this.#log.peek(requestsAtOnce);
       const usage = this.#usage.takeSums(sumsAtOnce);
       const totals = this.#usage.takeTotals(sumsAtOnce);
-      if (requests.length + usage.length + totals.length === 0) {
+      const affinity = this.#affinity.take();
+      if (requests.length + usage.length + totals.length + affinity.length === 0) {
         this.#tell(undefined);
         return true;
       }
       try {
-        await this.#deps.store.saveActivity({ requests, usage, totals, isLate: this.#isInTrouble });
+        await this.#deps.store.saveActivity({ requests, usage, totals, affinity, isLate: this.#isInTrouble });
       } catch (error) {
         this.#tell(error);
         if (this.#isWorthKeeping(error)) {
           this.#usage.giveBack(usage, totals);
+          this.#affinity.giveBack(affinity);
           return false;
         }
       }

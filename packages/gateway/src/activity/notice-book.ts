@@ -33,6 +33,7 @@ export interface NoticeFacts {
   readonly keys?: number;
   readonly resting?: number;
   readonly total?: number;
+  readonly owner?: string;
   readonly reason?: OverloadReason;
 }
 
@@ -48,6 +49,7 @@ export type NoticeCode =
   | "all_keys_refused"
   | "base_url_changed"
   | "keys_limited_together"
+  | "one_owner"
   | "keys_unresolved"
   | "edge_block"
   | "region_refused"

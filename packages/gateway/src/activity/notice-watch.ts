@@ -16,6 +16,8 @@ export interface WatchedProvider {
   canServe(): Promise<boolean>;
   /** Keys that are disabled because they were refused. */
   readonly refused: number;
+  /** Whose all of the keys are that may serve, if there are several and they share their limits. */
+  readonly owner: { readonly name: string; readonly keys: number; readonly isGroup: boolean } | undefined;
   /** Whether any key was ever accepted. */
   readonly wasAccepted: boolean;
 }
@@ -96,6 +98,8 @@ export class NoticeWatch {
   poolEvent(event: PoolEvent): void {
     if (event.type === "notice") this.#told(event);
     if (event.type !== "key-cooled" || event.reason !== "rate_limited") return;
+    // It has met no limit itself.
+    if (event.sharedFrom !== undefined) return;
     const provider = this.#courses.get(event.poolId);
     if (provider === undefined) return;
     if (event.at - provider.limitedSince > togetherMs) {
@@ -193,6 +197,7 @@ export class NoticeWatch {
       book.resolve("base_url_changed", providerId);
       book.resolve("all_keys_refused", providerId);
     }
+    this.#checkOwner(provider);
     const [first] = unresolved;
     if (first === undefined) return book.resolve("keys_unresolved", providerId);
     const { why, variable } = first;
@@ -203,6 +208,19 @@ export class NoticeWatch {
     const hint = `${remedy}; it is noticed by itself. Or enter the key itself.`;
     const facts = { keys: unresolved.length, ...(variable === undefined ? {} : { variable }) };
     book.raise({ code: "keys_unresolved", providerId, message, hint, facts });
+  }
+
+  /** A pool of one owner's keys: whoever set it up for more requests than one key may send should know. */
+  #checkOwner({ id: providerId, name, owner }: WatchedProvider): void {
+    const { book } = this.#deps;
+    if (owner === undefined) return book.resolve("one_owner", providerId);
+    const whose = owner.isGroup ? `are of the group ${owner.name}` : `seem to be of one organization, ${owner.name}`;
+    const message = `All ${owner.keys} keys of ${name} ${whose}.`;
+    if (book.messageOf("one_owner", providerId) === message) return;
+    const hint =
+      "They share their limits, so that more of them serve no more requests. Add keys of another owner; or dismiss this if " +
+      "they are there for when one is refused.";
+    book.raise({ code: "one_owner", providerId, message, hint, facts: { keys: owner.keys, owner: owner.name } });
   }
 
   /** A key that was enabled, added, cleared or has come back: nobody has to ask for something first. */

@@ -170,6 +170,7 @@ export class Catalog implements CatalogView {
   observe(event: PoolEvent): void {
     if (event.type === "key-disabled") this.#keyDisabled(event);
     if (event.type === "attempt-ended") this.#attemptEnded(event);
+    if (event.type === "organization-seen") this.#organizationSeen(event);
   }
 
   #keyDisabled({ keyId, reason: code, httpStatus, message, at }: PoolEvent & { type: "key-disabled" }): void {
@@ -181,6 +182,14 @@ export class Catalog implements CatalogView {
       disabledReason: { code, httpStatus, message: message ?? null, at },
       updatedAt: at,
     });
+  }
+
+  #organizationSeen({ keyId, organization, at }: PoolEvent & { type: "organization-seen" }): void {
+    const entry = this.#core.ownerOf(keyId);
+    const cell = entry?.cell(keyId);
+    if (entry === undefined || cell === undefined || cell.organization === organization) return;
+    cell.organization = organization;
+    this.#core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [keyId], at });
   }
 
   #attemptEnded({ attempt }: PoolEvent & { type: "attempt-ended" }): void {

@@ -86,13 +86,14 @@ async function followKeys(core: CatalogCore, { entry, records, isChanged, isRefu
 /** What makes a record in memory the stored one. */
 function changesOf(held: KeyRecord, stored: KeyRecord, wasRefused: boolean): Partial<KeyRecord> {
   const isNewValue = held.secretVersion !== stored.secretVersion || !isSameSecret(held.secret, stored.secret);
-  const { label, weight, order, enabled, disabledReason, updatedAt, secret, secretVersion } = stored;
+  const { label, weight, order, group, enabled, disabledReason, updatedAt, secret, secretVersion } = stored;
   // A refusal of the very value that is stored is on its way to the database.
   const own = wasRefused && !isNewValue ? {} : { enabled, disabledReason, updatedAt };
   const patch: Partial<KeyRecord> = {
     label,
     weight,
     order,
+    group,
     ...own,
     ...(isNewValue ? { secret, secretVersion } : {}),
   };

@@ -16,6 +16,16 @@ export interface KeySelection {
   readonly where?: { readonly status?: KeyStatus; readonly reason?: string };
 }
 
+export interface ImportOptions {
+  /** Tells what would happen and changes nothing. */
+  readonly dryRun: boolean;
+  /** Of all the keys that are added; default none. */
+  readonly group?: string | undefined;
+}
+
+/** What is nothing to the pool. */
+const noShape: ReadonlySet<string> = new Set(["label", "updatedAt"]);
+
 /** Keys: what may be said of them, and how they change. */
 export class KeyBook {
   readonly #core: CatalogCore;
@@ -47,8 +57,8 @@ export class KeyBook {
       const entry = core.entry(provider);
       const secret = secretOf(body.api_key);
       this.#checkFree(entry, secret, undefined);
-      const { label = "", weight = 1, enabled = true, order = 0 } = body;
-      const record = this.#newRecord(entry, secret, { label, weight, enabled, order });
+      const { label = "", weight = 1, enabled = true, order = 0, group = "" } = body;
+      const record = this.#newRecord(entry, secret, { label, weight, enabled, order, group });
       await core.write((store) => store.insertKeys([record]));
       await core.takeUpKeys(entry, [record]);
       return this.get(record.id);
@@ -58,10 +68,9 @@ export class KeyBook {
   /**
    * Adds the keys of a pasted list; what cannot be taken is told line by line and stops nothing.
    *
-   * @param dryRun tells what would happen and changes nothing
    * @throws KeywheelError unknown_provider, validation_failed, store_unavailable
    */
-  import(provider: string, text: string, dryRun: boolean): Promise<ImportOutcome> {
+  import(provider: string, text: string, { dryRun, group = "" }: ImportOptions): Promise<ImportOutcome> {
     const core = this.#core;
     return core.alone(async () => {
       const entry = core.entry(provider);
@@ -74,7 +83,7 @@ export class KeyBook {
       const understood = fresh.map(showImported);
       if (dryRun || fresh.length === 0) return { added: [], understood, skipped };
       const records = fresh.map(({ secret, label, weight }) =>
-        this.#newRecord(entry, secret, { label, weight, enabled: true, order: 0 }),
+        this.#newRecord(entry, secret, { label, weight, enabled: true, order: 0, group }),
       );
       await core.write((store) => store.insertKeys(records));
       await core.takeUpKeys(entry, records);
@@ -224,10 +233,7 @@ export class KeyBook {
     await core.write((store) => store.updateKeys(patches));
     for (const { id, patch } of patches) entry.change(id, patch);
     if (patches.some(({ patch }) => patch.secret?.kind === "reference")) core.deps.environment.check();
-    // A label is nothing to the pool.
-    const isShape = patches.some(({ patch }) =>
-      Object.keys(patch).some((name) => name !== "label" && name !== "updatedAt"),
-    );
+    const isShape = patches.some(({ patch }) => Object.keys(patch).some((name) => !noShape.has(name)));
     // Begun together: no request may find a key that is on again and still rests.
     if (isShape) await Promise.all([core.configure(entry), ...cleared.map((id) => entry.pool.reset(id))]);
     core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [...changes.keys()], at });
@@ -258,7 +264,7 @@ export class KeyBook {
   #newRecord(
     entry: ProviderEntry,
     secret: KeySecret,
-    fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order">,
+    fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "group">,
   ): KeyRecord {
     const core = this.#core;
     return newKeyRecord({ id: core.newId("key"), providerId: entry.record.id, secret, fields, at: core.now() });

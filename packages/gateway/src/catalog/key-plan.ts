@@ -23,6 +23,7 @@ export function planChange(
   if (body.label !== undefined && body.label !== record.label) patch.label = body.label;
   if (body.weight !== undefined && body.weight !== record.weight) patch.weight = body.weight;
   if (body.order !== undefined && body.order !== record.order) patch.order = body.order;
+  if (body.group !== undefined && body.group !== record.group) patch.group = body.group;
 
   const refused = !record.enabled && !isByOperator(record);
   // A new value is a new key: a refusal of the old one says nothing about it. A person's own switch stays as it is.
@@ -47,7 +48,7 @@ export function newKeyRecord(parts: {
   readonly id: string;
   readonly providerId: string;
   readonly secret: KeySecret;
-  readonly fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order">;
+  readonly fields: Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "group">;
   readonly at: number;
 }): KeyRecord {
   const { id, providerId, secret, fields, at } = parts;

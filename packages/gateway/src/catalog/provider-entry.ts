@@ -32,6 +32,8 @@ export interface KeyCell {
   /** Of a reference: the mark of the value that it had last, so that a new one is noticed. */
   lastValue: string | undefined;
   unresolved: Unresolved | undefined;
+  /** Whose key it is, as the provider's answers say; told anew after a restart. */
+  organization: string | undefined;
 }
 
 /** A key as people see it. */
@@ -41,6 +43,9 @@ export interface KeyView extends ShownStatus {
   readonly masked: string;
   readonly consecutiveFailures: number;
   readonly boundSessions: number;
+  readonly organization: string | null;
+  /** The key whose limit it rests for, where it is another one's of its group. */
+  readonly sharedFrom: { readonly keyId: string; readonly label: string; readonly masked: string | null } | null;
   readonly stats: Readonly<KeyStats>;
   /** Whether a file of configuration has it in its hands. */
   readonly isManaged: boolean;
@@ -148,6 +153,7 @@ export class ProviderEntry implements ProviderRuntime {
       stats,
       lastValue: undefined,
       unresolved: undefined,
+      organization: undefined,
     });
     this.#hold(record);
     this.#inOrder = undefined;
@@ -162,6 +168,7 @@ export class ProviderEntry implements ProviderRuntime {
     if (patch.secret) {
       this.#hold(cell.record);
       cell.lastValue = undefined;
+      cell.organization = undefined;
     }
   }
 
@@ -179,8 +186,9 @@ export class ProviderEntry implements ProviderRuntime {
       const value = this.#lookUp(cell);
       // Not laid over another mark: what a new value means is settled by `lookAgain` alone.
       cell.lastValue ??= value;
-      const { id, weight, enabled, secretVersion } = cell.record;
-      return { id, weight, enabled, secretVersion, resolved: cell.unresolved === undefined };
+      const { id, weight, enabled, secretVersion, group } = cell.record;
+      const entry = { id, weight, enabled, secretVersion, resolved: cell.unresolved === undefined };
+      return group === "" ? entry : { ...entry, group };
     });
   }
 
@@ -202,12 +210,15 @@ export class ProviderEntry implements ProviderRuntime {
   }
 
   view(cell: KeyCell, snapshot: KeySnapshot | undefined): KeyView {
+    const shown = statusOf(cell.record, snapshot, cell.unresolved, this.#context.now());
     return {
-      ...statusOf(cell.record, snapshot, cell.unresolved, this.#context.now()),
+      ...shown,
+      sharedFrom: this.#sharedFrom(shown.reason?.sharedFrom),
       record: cell.record,
       masked: showSecret(cell.record.secret),
       consecutiveFailures: snapshot?.health.failures ?? 0,
       boundSessions: snapshot?.boundSessions ?? 0,
+      organization: cell.organization ?? null,
       stats: { ...cell.stats },
       isManaged: this.#context.isManaged(cell.record.id),
     };
@@ -221,6 +232,12 @@ export class ProviderEntry implements ProviderRuntime {
       const value = this.#resolve(record.secret);
       if (value) yield value;
     }
+  }
+
+  #sharedFrom(keyId: string | undefined): KeyView["sharedFrom"] {
+    if (keyId === undefined) return null;
+    const record = this.#cells.get(keyId)?.record;
+    return { keyId, label: record?.label ?? "", masked: record === undefined ? null : showSecret(record.secret) };
   }
 
   #resolve(secret: KeySecret): Secret | undefined {

@@ -226,13 +226,13 @@ function planKeys(plan: ImportPlan, call: KeysCall): void {
       tell("conflict", foreign);
       continue;
     }
-    const { label, weight, enabled, order } = key;
+    const { label, weight, enabled, order, group = "" } = key;
     plan.keys.push(
       newKeyRecord({
         id: core.newId("key"),
         providerId: target.id,
         secret: taken.secret,
-        fields: { label, weight, enabled, order },
+        fields: { label, weight, enabled, order, group },
         at: core.now(),
       }),
     );
@@ -258,6 +258,8 @@ function exportProvider(entry: ProviderEntry, take: (secret: KeySecret) => Expor
       weight: record.weight,
       enabled: record.enabled,
       order: record.order,
+      // An older Keywheel can take in a document that has none.
+      ...(record.group === "" ? {} : { group: record.group }),
     })),
   };
 }

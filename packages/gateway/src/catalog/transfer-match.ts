@@ -19,7 +19,11 @@ export function differencesOf(here: ProviderRecord, comes: ProviderRecord, own: 
 }
 
 export function differencesOfKey(here: KeyRecord, comes: ExportedKey): string[] {
-  return (["label", "weight", "enabled", "order"] as const).filter((name) => here[name] !== comes[name]);
+  const { group = "" } = comes;
+  const differences: string[] = (["label", "weight", "enabled", "order"] as const).filter(
+    (name) => here[name] !== comes[name],
+  );
+  return here.group === group ? differences : [...differences, "group"];
 }
 
 export function cellOf(entry: ProviderEntry | undefined, secret: KeySecret): KeyCell | undefined {

@@ -31,9 +31,15 @@ function addEntry(key: Command, actions: Actions): void {
     key.command("import <provider> <file>").description("add keys from a list; - is the standard input"),
   )
     .option("--dry-run", "say what would be added, and add nothing")
-    .action((provider: string, file: string, flags: Flags & { readonly dryRun?: boolean }) =>
+    .option("--group <name>", "the group of all of them, if they share their limits")
+    .action((provider: string, file: string, flags: Flags & { readonly dryRun?: boolean; readonly group?: string }) =>
       actions.manage(flags, async (context) =>
-        (await import("./commands/key.ts")).importKeys(context, { provider, file, dryRun: flags.dryRun === true }),
+        (await import("./commands/key.ts")).importKeys(context, {
+          provider,
+          file,
+          dryRun: flags.dryRun === true,
+          group: flags.group,
+        }),
       ),
     );
   example(take, [["keywheel key import openai keys.txt", "one key a line, or key,label,weight"]]);
@@ -104,6 +110,7 @@ function withFields(command: Command): Command {
   return command
     .option("--label <text>", "what people call it")
     .option("--weight <number>", "its share of the turns, 1 to 100 (default: 1)")
+    .option("--group <name>", "keys that share their limits, such as those of one project; none for none")
     .option("--order <number>", "its place on the wheel (default: 0, by creation)")
     .option("--enabled", "let it serve")
     .option("--disabled", "keep it out of service");

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { PoolAffinityFlags } from "./commands/affinity.ts";
 import type { ProviderFlags } from "./commands/provider.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import type { Flags } from "./settings.ts";
@@ -45,6 +46,17 @@ export function addProviderCommands(program: Command, actions: Actions): void {
     ["keywheel provider set openai --setting cooldown.base_ms=default", "the default again"],
     ["keywheel provider set openai --disabled", "its path answers 404 until it is enabled"],
   ]);
+
+  const affinity = managing(
+    provider.command("affinity <slug>").description("show what keeping sessions on their keys is worth"),
+  )
+    .option("--days <number>", "of how many days, 1 to 400 (default: 1)")
+    .action((slug: string, flags: Flags & PoolAffinityFlags) =>
+      actions.manage(flags, async (context) =>
+        (await import("./commands/affinity.ts")).showPoolAffinity(context, slug, flags),
+      ),
+    );
+  example(affinity, [["keywheel provider affinity openai --days 7", "what came from the provider's prompt cache"]]);
 
   managing(provider.command("remove <slug>").description("remove a provider with its keys"))
     .option("-y, --yes", "do not ask")

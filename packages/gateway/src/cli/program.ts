@@ -145,6 +145,17 @@ function addSessionCommands(program: Command, actions: Actions): void {
     );
   example(list, [["keywheel session list --provider openai", "whose requests go to which key"]]);
 
+  const show = managing(
+    session.command("show <id>").description("show which requests of a session kept their key, and what was cached"),
+  )
+    .option("--provider <slug>", "of this provider, where others have sessions of the same id")
+    .action((id: string, flags: Flags & { readonly provider?: string }) =>
+      actions.manage(flags, async (context) =>
+        (await import("./commands/affinity.ts")).showSession(context, id, flags),
+      ),
+    );
+  example(show, [["keywheel session show my-conversation", "its keys, and what came from the prompt cache"]]);
+
   const end = managing(
     session.command("end <id...>").description("end sessions, by their id or the value that the client sent"),
   ).action((ids: readonly string[], flags: Flags) =>

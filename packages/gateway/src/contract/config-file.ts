@@ -16,6 +16,9 @@ const declaredKey = z
       api_key: keyText,
       label: lineOfText(0, 200).optional().meta({ description: "A name for people." }),
       weight: integerFrom(1, 100).optional().meta({ description: "Turns on the wheel, 1 to 100; 1 when left out." }),
+      group: lineOfText(0, 100).optional().meta({
+        description: "Keys with the same group share their limits, and rest together.",
+      }),
       enabled: flag.optional().meta({
         description: "Left out, it is on when it is made, and then as people switch it.",
       }),

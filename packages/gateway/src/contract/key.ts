@@ -24,13 +24,17 @@ export const statusReasonSchema = z
     message: z.string().nullable().openapi({ description: "What the provider said, secrets taken out." }),
     at: timeSchema,
     wait: z
-      .enum(["ladder", "stated", "quota", "fixed"])
+      .enum(["ladder", "stated", "quota", "fixed", "shared"])
       .nullable()
       .openapi({
         description:
           "Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length " +
-          "of a key that may not use a model.",
+          "of a key that may not use a model; `shared`: the rest of another key of its group.",
       }),
+    shared_from: z
+      .object({ key_id: z.string(), label: z.string(), api_key: z.string().nullable() })
+      .nullable()
+      .openapi({ description: "The key whose limit it is, where it rests with another one of its group." }),
   })
   .openapi("StatusReason");
 
@@ -52,6 +56,18 @@ export const keySchema = z
     weight: z.int(),
     enabled: z.boolean(),
     order: z.int().openapi({ description: "The wheel turns in this order, ties by creation." }),
+    group: z.string().openapi({
+      description:
+        "Keys that share their limits, such as those of one project, by a name of your own; empty without one.",
+    }),
+    organization: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null " +
+          "until one has said it. Keys of one organization share its limits, as a rule.",
+      }),
     status: z.enum(keyStatuses),
     status_reason: statusReasonSchema.nullable().openapi({
       description: "Why it is not available, or the last failure until a success or a reset.",
@@ -74,6 +90,7 @@ const typedKey = z.string(expects("a key, or `$NAME` for an environment variable
 const label = lineOfText(0, 200);
 const weight = integerFrom(1, 100);
 const enabled = z.boolean(expects("true or false"));
+const group = lineOfText(0, 100);
 const order = integerFrom(-1_000_000_000, 1_000_000_000);
 
 export const keyCreateSchema = z
@@ -84,6 +101,7 @@ export const keyCreateSchema = z
       weight: weight.optional().openapi({ default: 1 }),
       enabled: enabled.optional().openapi({ default: true }),
       order: order.optional().openapi({ default: 0 }),
+      group: group.optional().openapi({ default: "" }),
     },
     expects("an object"),
   )
@@ -103,6 +121,7 @@ export const keyPatchSchema = z
           "true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown.",
       }),
       order: order.optional(),
+      group: group.optional().openapi({ description: "Empty takes it out of its group." }),
       id: fixedField(),
       provider_id: fixedField(),
       created_at: fixedField(),
@@ -111,6 +130,7 @@ export const keyPatchSchema = z
       cooldown_until: readOnlyField(),
       consecutive_failures: readOnlyField(),
       bound_sessions: readOnlyField(),
+      organization: readOnlyField(),
       stats: readOnlyField(),
       managed_by: readOnlyField(),
       updated_at: readOnlyField(),
@@ -141,6 +161,7 @@ export const keyImportSchema = z
           "quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that " +
           "begin with `#` are passed over.",
       }),
+      group: group.optional().openapi({ description: "Of all the keys that are added." }),
       dry_run: z.boolean(expects("true or false")).optional().openapi({
         description: "Answers what was understood, without ids, and adds nothing.",
       }),

@@ -7,6 +7,7 @@ export const noticeCodes = [
   "all_keys_refused",
   "base_url_changed",
   "keys_limited_together",
+  "one_owner",
   "keys_unresolved",
   "edge_block",
   "region_refused",
@@ -30,7 +31,7 @@ export const noticeSchema = z
         "`pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. " +
         "`all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are " +
         "disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they " +
-        "share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
+        "share. `one_owner`: all keys are of one group or organization, and share its limits. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: " +
         "about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, " +
         "`shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. " +
         "`config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on.",
@@ -45,6 +46,7 @@ export const noticeSchema = z
         file: z.string().optional().openapi({ description: "Of `config_file_broken`: where it is." }),
         variable: z.string().optional().openapi({ description: "The first variable that is missing." }),
         keys: z.int().optional().openapi({ description: "How many keys it is about." }),
+        owner: z.string().optional().openapi({ description: "The group or organization of all keys." }),
         resting: z.int().optional(),
         total: z.int().optional().openapi({ description: "How many keys there are." }),
         reason: z

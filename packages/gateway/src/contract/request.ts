@@ -28,6 +28,10 @@ export const attemptSchema = z
         }),
       )
       .openapi({ description: "Keys that could not serve, and why; at most eight." }),
+    left: z
+      .object({ key_id: z.string(), label: z.string().nullable(), api_key: maskedKeySchema, because: z.string() })
+      .nullable()
+      .openapi({ description: "The key that the request belonged to before and had to leave, and why." }),
     started_at: timeSchema,
     duration_ms: z.number(),
     http_status: z.int().nullable().openapi({ description: "null when the provider gave no answer." }),

@@ -41,6 +41,7 @@ const exportedKey = z
       weight: integerFrom(1, 100),
       enabled: flag,
       order: integerFrom(-1_000_000_000, 1_000_000_000),
+      group: lineOfText(0, 100).optional().openapi({ description: "Left out where it has none." }),
     },
     expects("an object"),
   )

@@ -41,6 +41,10 @@ export function requestToWire(
         ...named(passed.keyId),
         because: passed.because,
       })),
+      left:
+        attempt.left === undefined
+          ? null
+          : { key_id: attempt.left.keyId, ...named(attempt.left.keyId), because: attempt.left.because },
       started_at: toTime(attempt.startedAt),
       duration_ms: attempt.durationMs,
       http_status: attempt.status ?? null,

@@ -18,6 +18,7 @@ import { addDocument } from "./openapi.ts";
 import type { Pages } from "./pages.ts";
 import { answerProblem } from "./problems.ts";
 import { addConfigRoutes } from "./routes/config.ts";
+import { addAffinityRoutes } from "./routes/affinity.ts";
 import { addEnvironmentRoutes } from "./routes/environment.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addHealthRoutes } from "./routes/health.ts";
@@ -70,7 +71,7 @@ export interface ControlPlaneDeps {
   readonly catalog: Catalog;
   readonly store: Pick<Store, "listSessions" | "listDeliveries" | "trouble">;
   readonly auth: AdminAuth;
-  readonly activity: Pick<Activity, "requests" | "request" | "usage">;
+  readonly activity: Pick<Activity, "requests" | "request" | "usage" | "affinity" | "session">;
   readonly notices: {
     /** Brings those up to date that no event tells of. */
     check(): void;
@@ -162,6 +163,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlApp {
   addSessionRoutes(app, deps);
   addRequestRoutes(app, deps);
   addUsageRoutes(app, deps);
+  addAffinityRoutes(app, deps);
   addNoticeRoutes(app, deps);
   addWebhookRoutes(app, deps);
   addTransferRoutes(app, deps);

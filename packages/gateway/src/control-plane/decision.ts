@@ -14,9 +14,14 @@ export function decisionOf(record: RequestRecord, nameOf: (keyId: string) => str
 }
 
 function stepOf(attempt: Attempt, nameOf: (keyId: string) => string): string {
-  const passed = attempt.passedOver.map(({ keyId, because }) => `${nameOf(keyId)} (${because})`);
+  const { passedOver } = attempt;
+  const passed = passedOver.map(({ keyId, because }) => `${nameOf(keyId)} (${because})`);
   const over = passed.length === 0 ? "" : `, past ${passed.join(", ")}`;
-  return `${nameOf(attempt.keyId)} ${reasons[attempt.why]}${over}: ${attempt.outcome}.`;
+  const { left } = attempt;
+  // Passed over already says so of a key that rests at that moment, and a step before it of one that was tried.
+  const isTold = left === undefined || left.because === "tried" || passedOver.some(({ keyId }) => keyId === left.keyId);
+  const from = isTold ? "" : `, in place of ${nameOf(left.keyId)} (${left.because})`;
+  return `${nameOf(attempt.keyId)} ${reasons[attempt.why]}${over}${from}: ${attempt.outcome}.`;
 }
 
 const reasons: Readonly<Record<Attempt["why"], string>> = {

@@ -71,6 +71,8 @@ describe("adding a key", () => {
       weight: 3,
       enabled: true,
       order: 0,
+      group: "",
+      organization: null,
       status: "available",
       status_reason: null,
       cooldown_until: null,
@@ -332,6 +334,7 @@ describe("a key that a person switched off", () => {
       message: null,
       at: "2026-01-01T00:00:00.000Z",
       wait: null,
+      shared_from: null,
     };
     expect([body.status, body.status_reason]).toEqual(["disabled", reason]);
   });

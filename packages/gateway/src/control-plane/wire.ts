@@ -42,6 +42,8 @@ export function keyToWire(view: KeyView): KeyOnTheWire {
     weight: record.weight,
     enabled: record.enabled,
     order: record.order,
+    group: record.group,
+    organization: view.organization,
     status: view.status,
     status_reason: reason && {
       code: reason.code,
@@ -49,6 +51,11 @@ export function keyToWire(view: KeyView): KeyOnTheWire {
       message: reason.message,
       at: toTime(reason.at),
       wait: reason.wait,
+      shared_from: view.sharedFrom && {
+        key_id: view.sharedFrom.keyId,
+        label: view.sharedFrom.label,
+        api_key: view.sharedFrom.masked,
+      },
     },
     cooldown_until: toTimeOrNull(view.cooldownUntil),
     consecutive_failures: view.consecutiveFailures,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AttemptRecord, clientCredentials, type OwnError, type Standing } from "@keywheel/pool";
 import type { CatalogView, ProviderRuntime, TokenRecord } from "../catalog/catalog.ts";
 import type { Presence } from "./client.ts";
+import type { RequestTie } from "./request-record.ts";
 import { parseTarget, type Target, upstreamPath } from "./target.ts";
 import type { UpgradeClient } from "./upgrade-client.ts";
 
@@ -10,6 +11,7 @@ export interface Ledger {
   tokenId?: string;
   model?: string;
   sessionId?: string;
+  tie?: RequestTie;
   requestBytes: number;
   /** How long the client's body was waited for, ms; undefined if that was below 1 ms. */
   bodyMs?: number;

@@ -37,6 +37,8 @@ export interface Bench {
   readonly records: RequestRecord[];
   readonly attempts: AttemptRecord[];
   readonly faults: unknown[];
+  /** Of which key it was told whose it is. */
+  readonly organizations: string[];
   readonly events: PoolEvent[];
   /** Requests under way. */
   running(): number;
@@ -93,6 +95,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
   const records: RequestRecord[] = [];
   const attempts: AttemptRecord[] = [];
   const faults: unknown[] = [];
+  const organizations: string[] = [];
   const upstream = new UpstreamUnderTest(clock, options);
   const plane = new DataPlane({
     ...options,
@@ -110,6 +113,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     redactKnown: (text) => text,
     onAttempt: (_, __, attempt) => void attempts.push(attempt),
     onNotice: () => {},
+    onOrganization: (_, keyId, organization) => void organizations.push(`${keyId} ${organization}`),
     onRequest: (record) => void records.push(record),
     onFault: (_, error) => void faults.push(error),
     version: "0.0.0",
@@ -140,6 +144,7 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     records,
     attempts,
     faults,
+    organizations,
     events,
     running: () => plane.running,
     close,

@@ -26,7 +26,8 @@ import { withoutEchoes } from "./echoed-secrets.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { ObjectTap } from "./object-tap.ts";
-import { askPool, type SendableBody } from "./question.ts";
+import { OrganizationWatch } from "./organization-watch.ts";
+import { askPool, type SendableBody, tieOf } from "./question.ts";
 import {
   BodyBudget,
   BodyTooLargeError,
@@ -70,6 +71,8 @@ export interface DataPlaneDeps {
   readonly tracing?: RequestTracing | undefined;
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
+  /** Told now and then whose key the provider says that it is. */
+  readonly onOrganization: (providerId: string, keyId: string, organization: string) => void;
   readonly onRequest: (record: RequestRecord) => void;
   /** A fault of our own: what was being done, and the error. */
   readonly onFault: (what: string, error: unknown) => void;
@@ -134,10 +137,12 @@ export class DataPlane {
   readonly #deps: DataPlaneDeps;
   readonly #budget: BodyBudget;
   readonly #sharedValues = new SharedValues();
+  readonly #organizations: OrganizationWatch;
   readonly #limits: Limits;
   #running = 0;
 
   constructor(deps: DataPlaneDeps) {
+    this.#organizations = new OrganizationWatch(deps.onOrganization);
     this.#deps = deps;
     this.#budget = new BodyBudget(deps.budgetBytes ?? defaultBudgetBytes);
     this.#limits = deps.limits ?? new TokenLimits(deps.clock);
@@ -281,6 +286,8 @@ export class DataPlane {
     const { question, model, mayShowObjects } = askPool(passage, body, this.#sharedValues);
     if (model !== undefined) ledger.model = model;
     if (question.session !== undefined) ledger.sessionId = question.session.id;
+    const tie = tieOf(question);
+    if (tie !== undefined) ledger.tie = tie;
     const outcome = await dispatch<StreamedAnswer>({
       requestId,
       pool: runtime.pool,
@@ -323,6 +330,7 @@ export class DataPlane {
         return { ...this.#answer(passage, brokenError(passage.runtime.record, outcome), marks), keyId: outcome.keyId };
       case "answer": {
         marks.push("x-keywheel-key", outcome.keyId);
+        this.#organizations.look(passage.runtime, outcome.keyId, outcome.answer, passage.startedAt);
         if (outcome.answer instanceof UpgradedAnswer) return this.#concludeUpgrade(passage, outcome, marks);
         const learn = (ids: readonly string[]): void => pinObjects(passage.runtime, outcome.keyId, ids);
         learn(objectsInHead(outcome.answer, passage.request.method ?? ""));

@@ -1,6 +1,7 @@
-import { type Asked, askPool as ask, type RequestBytes, type SharedValues } from "@keywheel/pool";
+import { type Asked, askPool as ask, type Question, type RequestBytes, type SharedValues } from "@keywheel/pool";
 import type { Admitted } from "./admission.ts";
 import type { RequestBody } from "./request-body.ts";
+import type { RequestTie } from "./request-record.ts";
 import { modelInQuery } from "./websocket-handshake.ts";
 
 export type SendableBody = Extract<RequestBody, { kind: "none" | "buffered" | "streamed" }>;
@@ -27,6 +28,13 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
       { hasPins: pool.hasPins, affinityEnabled: settings.affinity.enabled, sharedValues },
     );
   return body.kind === "buffered" ? body.pieces.lookThrough(askWith) : askWith(undefined);
+}
+
+/** What ties a request to a key, beside a session and objects that it names. */
+export function tieOf({ session, conversation, first, objects }: Question): RequestTie | undefined {
+  if (session !== undefined) return undefined;
+  if (conversation !== undefined) return "conversation";
+  return first === true && objects === undefined ? "first" : undefined;
 }
 
 function bytesOf(bytes: Buffer): RequestBytes {

@@ -1,5 +1,11 @@
 import type { AttemptRecord, Standing, Usage } from "@keywheel/pool";
 
+/**
+ * What ties a request to a key where no session does. `first`: lists always come from the first key, which is no matter of
+ * affinity.
+ */
+export type RequestTie = "conversation" | "first";
+
 /** What became of one request of a client: for the access log, the metrics and the explanation. No secret, no query. */
 export interface RequestRecord {
   readonly requestId: string;
@@ -10,6 +16,7 @@ export interface RequestRecord {
   readonly model?: string;
   readonly sessionId?: string;
   readonly tokenId?: string;
+  readonly tie?: RequestTie;
   readonly startedAt: number;
   readonly durationMs: number;
   /** From the request to the head of the answer that the client got. */

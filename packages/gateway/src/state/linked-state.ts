@@ -232,6 +232,8 @@ export class LinkedState implements SharedState {
   async #chooseThere(poolId: string, question: Question): Promise<Choice | undefined> {
     const { view } = this.#memory;
     const tried = new Set(question.tried);
+    // The news of the decision may come before its answer, and take the place of what is known here.
+    const left = view.leftOf(poolId, question);
     for (let round = 0; round < mostRounds; round++) {
       const answer = await this.#pools.ask(poolId, "choose", toAsked(question, tried));
       if (answer === undefined) return undefined;
@@ -246,7 +248,7 @@ export class LinkedState implements SharedState {
       if (answer.w === undefined || answer.t === undefined) return undefined;
       const ticket = readTicket(answer.t, { poolId, keyId: answer.k, model: question.model });
       const passedOver = listOf<string>(answer.po);
-      const made = { keyId: answer.k, why: answer.w, passedOver, bound: answer.b, ticket };
+      const made = { keyId: answer.k, why: answer.w, passedOver, bound: answer.b, left, ticket };
       const choice = view.takeUp(poolId, question, made);
       if (choice !== undefined) return choice;
       // The server knows it, and this process cannot use it: a change of the keys is on its way.
@@ -277,7 +279,10 @@ export class LinkedState implements SharedState {
     // A failure is written down by whoever saw it, also if another was quicker; a recovery is told of once.
     const applied = answer.applied === true || (own.applied && decision !== "succeed");
     if (!applied) return { ...own, applied };
-    return { ...this.#memory.view.conditionOf(ticket.poolId, ticket.keyId, model), applied };
+    const { view } = this.#memory;
+    const others = own.others?.map((other) => ({ ...other, ...view.conditionOf(ticket.poolId, other.keyId, model) }));
+    const known = view.conditionOf(ticket.poolId, ticket.keyId, model);
+    return { ...known, applied, ...(others === undefined ? {} : { others }) };
   }
 
   /** Tells the others of a use that they were not asked about. */

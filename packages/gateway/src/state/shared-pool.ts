@@ -93,7 +93,9 @@ function bind(pool: SharedPool, memory: ViewedState, { b: bindings, v }: Push): 
 
 /** What the script takes. */
 export function wireConfiguration({ keys, policy }: SharedPool): object {
+  const groups = groupsOf(keys);
   return {
+    ...(groups.length === 0 ? {} : { groups }),
     keys: keys.map((key) => [key.id, entryOf(key)]),
     policy: {
       base: policy.cooldown.baseMs,
@@ -109,10 +111,20 @@ export function signatureOf(keys: readonly KeyEntry[], policy: StatePolicy): str
   const rows = keys.map((key) => `${key.id} ${entryOf(key)}`);
   const { cooldown, affinity } = policy;
   const rules = [cooldown.baseMs, cooldown.capMs, affinity.enabled, affinity.idleTtlMs].join(" ");
+  const groups = groupsOf(keys).map((ids) => `group ${ids.join(" ")}`);
   return createHash("sha256")
-    .update([rules, ...rows].join("\n"))
+    .update([rules, ...rows, ...groups].join("\n"))
     .digest("base64url")
     .slice(0, 22);
+}
+
+/** Ids of keys that share their limits, group by group; a key by itself is in none. */
+function groupsOf(keys: readonly KeyEntry[]): readonly (readonly string[])[] {
+  const groups = Map.groupBy(
+    keys.filter(({ group }) => group !== undefined),
+    ({ group }) => group,
+  );
+  return [...groups.values()].filter(({ length }) => length > 1).map((members) => members.map(({ id }) => id));
 }
 
 /** As the script keeps it. */

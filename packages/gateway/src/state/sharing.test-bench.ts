@@ -1,4 +1,4 @@
-import { type Choice, MemoryState, type Question, type SharedState } from "@keywheel/pool";
+import { type Choice, type KeyEntry, MemoryState, type Question, type SharedState } from "@keywheel/pool";
 import { aPolicy, aSession, createFakeClock, type FakeClock, keysOf } from "@keywheel/testkit";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -182,6 +182,11 @@ const step = fc.oneof(
   },
 );
 
+/** @param groups of the keys A, B, C …; those beyond are by themselves */
+function grouped(keys: readonly KeyEntry[], groups: string): KeyEntry[] {
+  return keys.map((key, at) => (groups[at] === undefined ? key : { ...key, group: groups[at] }));
+}
+
 /** A state under test, open until it is closed. */
 export interface OpenedState {
   readonly state: SharedState;
@@ -194,58 +199,63 @@ export async function expectTwinOfMemory(
   numRuns: number,
 ): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const clock = createFakeClock();
-      const opened = await open(clock);
-      const [twin, state] = [new MemoryState({ clock }), opened.state];
-      const policy = aPolicy({ cooldownScope: "model" });
-      const both = async <T>(act: (one: SharedState, index: 0 | 1) => T | Promise<T>): Promise<[T, T]> => [
-        await act(twin, 0),
-        await act(state, 1),
-      ];
-      await both((one) => one.configure("p", keysOf(3, 2, 1), policy));
-      const tickets: [Choice, Choice][] = [];
-      const pair = (index: number) => tickets[index % Math.max(1, tickets.length)];
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 60 }),
+      fc.constantFrom("", "xx", "xxx", "xyxy"),
+      async (steps, groups) => {
+        const clock = createFakeClock();
+        const opened = await open(clock);
+        const [twin, state] = [new MemoryState({ clock }), opened.state];
+        const policy = aPolicy({ cooldownScope: "model" });
+        const both = async <T>(act: (one: SharedState, index: 0 | 1) => T | Promise<T>): Promise<[T, T]> => [
+          await act(twin, 0),
+          await act(state, 1),
+        ];
+        await both((one) => one.configure("p", grouped(keysOf(3, 2, 1), groups), policy));
+        const tickets: [Choice, Choice][] = [];
+        const pair = (index: number) => tickets[index % Math.max(1, tickets.length)];
 
-      /** What both answered, line by line. */
-      const seen: [unknown[], unknown[]] = [[], []];
-      const note = (pairOfAnswers: readonly [unknown, unknown]): void => {
-        for (const [at, answer] of pairOfAnswers.entries()) seen[at]?.push(answer);
-      };
+        /** What both answered, line by line. */
+        const seen: [unknown[], unknown[]] = [[], []];
+        const note = (pairOfAnswers: readonly [unknown, unknown]): void => {
+          for (const [at, answer] of pairOfAnswers.entries()) seen[at]?.push(answer);
+        };
 
-      for (const one of steps) {
-        if (one.do === "choose") {
-          const question: Question = {
-            ...(one.session === null ? {} : { session: aSession(`s${one.session}`) }),
-            ...(one.model === null ? {} : { model: one.model }),
-            tried: new Set(one.tried),
-          };
-          const chosen = await both((each) => each.choose("p", question));
-          note(chosen);
-          if (chosen[0].kind === "key") tickets.push(chosen);
-        } else if (one.do === "wait") clock.advance(one.ms);
-        else if (one.do === "reset") await both((each) => each.reset("p", one.keyId));
-        else if (one.do === "weigh") await both((each) => each.configure("p", keysOf(...one.weights), policy));
-        else {
-          const found = pair(one.ticket);
-          if (found === undefined) continue;
-          const after = await both((each, at): unknown => {
-            const choice = found[at];
-            if (choice.kind !== "key") return undefined;
-            const hint = one.do !== "fail" || one.hintMs === null ? {} : { hintMs: one.hintMs };
-            if (one.do === "fail") return each.fail(choice.ticket, { rest: "ladder", ...hint }, reason, one.scope);
-            if (one.do === "succeed") return each.succeed(choice.ticket);
-            if (one.do === "disable") return each.disable(choice.ticket, refusal);
-            if (one.do === "hold") return each.hold(choice.ticket, 2_000);
-            return each.release(choice.ticket);
-          });
-          note(after);
+        for (const one of steps) {
+          if (one.do === "choose") {
+            const question: Question = {
+              ...(one.session === null ? {} : { session: aSession(`s${one.session}`) }),
+              ...(one.model === null ? {} : { model: one.model }),
+              tried: new Set(one.tried),
+            };
+            const chosen = await both((each) => each.choose("p", question));
+            note(chosen);
+            if (chosen[0].kind === "key") tickets.push(chosen);
+          } else if (one.do === "wait") clock.advance(one.ms);
+          else if (one.do === "reset") await both((each) => each.reset("p", one.keyId));
+          else if (one.do === "weigh")
+            await both((each) => each.configure("p", grouped(keysOf(...one.weights), groups), policy));
+          else {
+            const found = pair(one.ticket);
+            if (found === undefined) continue;
+            const after = await both((each, at): unknown => {
+              const choice = found[at];
+              if (choice.kind !== "key") return undefined;
+              const hint = one.do !== "fail" || one.hintMs === null ? {} : { hintMs: one.hintMs };
+              if (one.do === "fail") return each.fail(choice.ticket, { rest: "ladder", ...hint }, reason, one.scope);
+              if (one.do === "succeed") return each.succeed(choice.ticket);
+              if (one.do === "disable") return each.disable(choice.ticket, refusal);
+              if (one.do === "hold") return each.hold(choice.ticket, 2_000);
+              return each.release(choice.ticket);
+            });
+            note(after);
+          }
+          note(await both((each) => each.snapshot("p")));
         }
-        note(await both((each) => each.snapshot("p")));
-      }
-      expect(seen[1]).toEqual(seen[0]);
-      opened.close();
-    }),
+        expect(seen[1]).toEqual(seen[0]);
+        opened.close();
+      },
+    ),
     { numRuns },
   );
 }

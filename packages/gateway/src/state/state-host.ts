@@ -132,7 +132,7 @@ export class StateHost implements SharedState {
   }
 
   fail(ticket: Ticket, failure: Failure, reason: Reason, scope: "key" | "model"): Promise<KeyState> {
-    return this.#changing(ticket.poolId, ticket.keyId, this.#memory.fail(ticket, failure, reason, scope));
+    return this.#failing(ticket, this.#memory.fail(ticket, failure, reason, scope));
   }
 
   disable(ticket: Ticket, reason: Reason): Promise<KeyState> {
@@ -210,6 +210,12 @@ export class StateHost implements SharedState {
     const result = await change;
     this.#tellOf(poolId, [keyId]);
     return result;
+  }
+
+  async #failing({ poolId, keyId }: Ticket, change: Promise<KeyState>): Promise<KeyState> {
+    const after = await change;
+    this.#tellOf(poolId, [keyId, ...(after.others ?? []).map((other) => other.keyId)]);
+    return after;
   }
 
   #tellOf(poolId: string, keyIds: readonly string[]): void {
@@ -358,7 +364,8 @@ class Keeper {
 
   async #applied(ticket: WireTicket, decide: (ticket: Ticket) => Promise<KeyState>): Promise<Partial<Answer>> {
     this.touched = [ticket.id];
-    const { applied } = await decide(readWireTicket(this.#pool.id, ticket));
+    const { applied, others = [] } = await decide(readWireTicket(this.#pool.id, ticket));
+    this.touched = [ticket.id, ...others.map(({ keyId }) => keyId)];
     return { applied };
   }
 

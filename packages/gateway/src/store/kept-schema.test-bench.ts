@@ -7,6 +7,7 @@ import { Secret } from "@keywheel/pool";
 import {
   aDelivery,
   aDisabledRecord,
+  anAffinitySum,
   aHealthRecord,
   aKeyRecord,
   aProviderRecord,
@@ -47,12 +48,20 @@ export async function keepSchema(): Promise<string> {
   }
 }
 
+const sharedReason = {
+  code: "rate_limited",
+  httpStatus: 429,
+  message: null,
+  at: 1_750_000_000_123,
+  sharedFrom: "key_1",
+} as const;
+
 /** Something in every table. */
 async function fill(store: OpenedStore): Promise<void> {
   const apiKey = { kind: "literal", value: new Secret("sk-kept-provider-0123456789abcdef") } as const;
   await store.insertProvider(aProviderRecord({ apiKey }));
   await store.insertKeys([
-    aKeyRecord({ id: "key_1", weight: 7, label: "first 한국어" }),
+    aKeyRecord({ id: "key_1", weight: 7, label: "first 한국어", group: "kept team" }),
     aKeyRecord({ id: "key_2", secret: { kind: "reference", name: "KEPT_KEY" } }),
     aKeyRecord({ id: "key_3" }),
   ]);
@@ -62,6 +71,7 @@ async function fill(store: OpenedStore): Promise<void> {
   await store.saveOutcomes([
     { kind: "health", record: aHealthRecord() },
     { kind: "health", record: aHealthRecord({ model: "gpt-test" }) },
+    { kind: "health", record: aHealthRecord({ keyId: "key_2", reason: sharedReason }) },
     { kind: "disable", record: aDisabledRecord({ keyId: "key_3" }) },
   ]);
   await store.saveSessions([aTouchedSession(1), aTouchedSession(2)]);
@@ -73,6 +83,7 @@ async function fill(store: OpenedStore): Promise<void> {
     requests: [aStoredRequest(1), aStoredRequest(2, { otherKeyIds: ["key_2"] })],
     usage: [aUsageSum(), aUsageSum({ span: "minute", keyId: "", label: "" })],
     totals: [{ keyId: "key_1", requests: 3, successes: 2, failures: 1, lastUsedAt: 9 }],
+    affinity: [anAffinitySum(), anAffinitySum({ fate: "rate_limited" })],
   });
   await store.setMeta("admin_token_sha256", "0".repeat(64));
 }
@@ -95,6 +106,7 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
     requests: await store.listRequests({ limit: 10 }),
     triedWithKey2: await store.listRequests({ limit: 10, keyId: "key_2" }),
     hours: await store.readUsage({ span: "hour", from: 0, to: Number.MAX_SAFE_INTEGER, by: [], limit: 100 }),
+    affinity: await store.readAffinity({ from: 0, to: Number.MAX_SAFE_INTEGER }),
     activity,
     adminToken: await store.getMeta("admin_token_sha256"),
   };

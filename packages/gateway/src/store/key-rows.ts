@@ -150,6 +150,7 @@ function toSet(id: string, patch: KeyPatch, secrets: SealedSecrets): SetColumns 
     ...(patch.weight !== undefined && { weight: patch.weight }),
     ...(patch.enabled !== undefined && { enabled: patch.enabled ? 1 : 0 }),
     ...(patch.order !== undefined && { order: patch.order }),
+    ...(patch.group !== undefined && { group_name: patch.group }),
     ...(patch.updatedAt !== undefined && { updated_at: patch.updatedAt }),
     // A key that is switched off loses its sessions, as it does in memory.
     ...(patch.enabled === false && patch.updatedAt !== undefined && { bindings_ended_at: patch.updatedAt }),
@@ -188,6 +189,7 @@ function toRow(key: KeyRecord, secrets: SealedSecrets): Insertable<KeyTable> {
     weight: key.weight,
     enabled: key.enabled ? 1 : 0,
     order: key.order,
+    group_name: key.group,
     created_at: key.createdAt,
     updated_at: key.updatedAt,
     ...toDisabledColumns(key.disabledReason),
@@ -205,6 +207,7 @@ function toRecord(row: Selectable<KeyTable>, secrets: SealedSecrets): KeyRecord 
     weight: row.weight,
     enabled: row.enabled === 1,
     order: row.order,
+    group: row.group_name,
     disabledReason: fromReasonValues({
       code: row.disabled_code,
       httpStatus: row.disabled_http_status,

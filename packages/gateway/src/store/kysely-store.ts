@@ -1,6 +1,7 @@
 import type { HealthRecord, Pin, RestoredBinding, TouchedSession } from "@keywheel/pool";
 import { isKeywheelError, KeywheelError } from "@keywheel/pool";
 import { Kysely, type Transaction } from "kysely";
+import * as affinity from "./affinity-rows.ts";
 import { chunksOf } from "./chunks.ts";
 import { ConfigurationVersion } from "./configuration-version.ts";
 import * as deliveries from "./delivery-rows.ts";
@@ -390,6 +391,7 @@ export class KyselyStore implements port.OpenedStore {
       await requests.saveRequests(trx, batch.requests);
       await usage.addUsage(trx, batch.usage);
       await usage.addKeyTotals(trx, batch.totals);
+      if (batch.affinity !== undefined) await affinity.addAffinity(trx, batch.affinity);
     });
   }
 
@@ -417,6 +419,10 @@ export class KyselyStore implements port.OpenedStore {
     return this.#read(this.#reader, (db) => usage.readUsage(db, query));
   }
 
+  readAffinity(query: port.AffinityQuery): Promise<readonly port.AffinitySum[]> {
+    return this.#read(this.#reader, (db) => affinity.readAffinity(db, query));
+  }
+
   loadActivity(): Promise<port.StoredActivity> {
     return this.#write(async (trx) => ({
       lastSeq: await requests.readLastSeq(trx),
@@ -434,6 +440,7 @@ export class KyselyStore implements port.OpenedStore {
         usage.deleteUsageBefore(trx, { span, before: limits[span], limit }),
       );
     }
+    gone += await this.#inParts(Infinity, (trx, limit) => affinity.deleteAffinityBefore(trx, { before: hours, limit }));
     return gone;
   }
 

@@ -13,6 +13,8 @@ interface Migration {
 export const migrations: readonly Migration[] = [
   { name: "0001-first", up: createFirstTables },
   { name: "0002-webhooks", up: createWebhooks },
+  { name: "0003-affinity", up: createAffinity },
+  { name: "0004-groups", up: addGroups },
 ];
 
 /**
@@ -268,6 +270,29 @@ async function createWebhooks(db: Kysely<Database>, engine: DatabaseEngine): Pro
     .on("webhook_deliveries")
     .columns(["webhook_id", "seq"])
     .execute();
+}
+
+async function createAffinity(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("affinity_sums")
+    .addColumn("at", "bigint", (column) => column.notNull())
+    .addColumn("provider_id", "text", (column) => column.notNull())
+    .addColumn("source", "text", (column) => column.notNull())
+    .addColumn("fate", "text", (column) => column.notNull())
+    .addColumn("requests", "bigint", (column) => column.notNull())
+    .addColumn("input_tokens", "bigint", (column) => column.notNull())
+    .addColumn("cache_read_tokens", "bigint", (column) => column.notNull())
+    .addColumn("cache_write_tokens", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("affinity_sums_once", ["at", "provider_id", "source", "fate"])
+    .execute();
+}
+
+async function addGroups(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .alterTable("keys")
+    .addColumn("group_name", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  await db.schema.alterTable("key_healths").addColumn("reason_shared_from", "text").execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -26,6 +26,7 @@ const tables: Readonly<Record<Table, readonly string[]>> = {
   requests: ["seq"],
   request_tries: ["key_id", "seq"],
   usage_sums: ["span", "at", "provider_id", "key_id", "token_id", "model"],
+  affinity_sums: ["at", "provider_id", "source", "fate"],
   key_totals: ["key_id"],
   meta: ["name"],
 };

@@ -1,4 +1,4 @@
-import type { HealthRecord, WaitSource } from "@keywheel/pool";
+import type { HealthRecord, StatusReason, WaitSource } from "@keywheel/pool";
 import { type CompiledQuery, type Insertable, type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { chunksOf } from "./chunks.ts";
 import { toDisabledColumns } from "./key-rows.ts";
@@ -180,6 +180,7 @@ function toRow({ keyId, model, secretVersion, health, reason }: HealthRecord): I
     reason_http_status: httpStatus,
     reason_message: message,
     reason_at: at,
+    reason_shared_from: reason?.sharedFrom ?? null,
   };
 }
 
@@ -217,6 +218,10 @@ function toRecord(row: Selectable<HealthTable> & { readonly provider_id: string 
       coolUntil: row.cool_until,
       wait: row.wait as WaitSource,
     },
-    reason: reason ?? undefined,
+    reason: reason === null ? undefined : withOwner(reason, row.reason_shared_from),
   };
+}
+
+function withOwner(reason: StatusReason, sharedFrom: string | null): StatusReason {
+  return sharedFrom === null ? reason : { ...reason, sharedFrom };
 }

@@ -16,6 +16,7 @@ export interface Database {
   readonly requests: RequestTable;
   readonly request_tries: RequestTryTable;
   readonly usage_sums: UsageTable;
+  readonly affinity_sums: AffinityTable;
   readonly key_totals: KeyTotalTable;
   readonly meta: MetaTable;
   readonly migrations: MigrationTable;
@@ -62,6 +63,8 @@ export interface KeyTable extends SecretColumns {
   readonly weight: number;
   readonly enabled: Flag;
   readonly order: number;
+  /** Not `group`, which is a word of SQL. */
+  readonly group_name: string;
   readonly disabled_code: string | null;
   readonly disabled_http_status: number | null;
   readonly disabled_message: string | null;
@@ -87,6 +90,8 @@ export interface HealthTable {
   readonly reason_http_status: number | null;
   readonly reason_message: string | null;
   readonly reason_at: number | null;
+  /** The key whose limit it was, if it was another one's. */
+  readonly reason_shared_from: string | null;
 }
 
 export interface TokenTable {
@@ -197,6 +202,20 @@ export interface UsageTable {
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly reasoning_tokens: number;
+}
+
+/** What became of requests that belonged to a key, by hour. */
+export interface AffinityTable {
+  /** Where the hour begins. */
+  readonly at: number;
+  readonly provider_id: string;
+  readonly source: string;
+  /** `kept`, `new`, or why they had to leave their key. */
+  readonly fate: string;
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
 }
 
 export interface KeyTotalTable {

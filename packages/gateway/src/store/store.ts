@@ -47,6 +47,8 @@ export interface KeyRecord {
   readonly weight: number;
   readonly enabled: boolean;
   readonly order: number;
+  /** Keys that share their limits, as the operator names them; empty for a key by itself. */
+  readonly group: string;
   /** Why the provider's refusal disabled it; null if it is enabled or a person disabled it. */
   readonly disabledReason: StatusReason | null;
   readonly createdAt: number;
@@ -147,7 +149,7 @@ export type ProviderPatch = Partial<Omit<ProviderRecord, "id" | "createdAt">>;
 
 /** A new value never comes without its new version: the version is part of what the ciphertext is bound to. */
 export type KeyPatch = Partial<
-  Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "disabledReason" | "updatedAt">
+  Pick<KeyRecord, "label" | "weight" | "enabled" | "order" | "group" | "disabledReason" | "updatedAt">
 > &
   (
     | { readonly secret: KeySecret; readonly secretVersion: number }
@@ -254,6 +256,30 @@ export interface UsageSum extends UsageCounts {
   readonly model: string;
 }
 
+/** What a request was recognised by; `none`: nothing ties it to a key. */
+export type AffinitySource = "session" | "conversation" | "object" | "none";
+
+/** Requests of an hour by what tied them to their key and what became of that, and the input that their answers told. */
+export interface AffinitySum {
+  /** Where the hour begins; 0 where hours were summed up. */
+  readonly at: number;
+  readonly providerId: string;
+  readonly source: AffinitySource;
+  /** `kept` its key; `new`: there was none to keep; else why it had to leave it. */
+  readonly fate: string;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+export interface AffinityQuery {
+  /** Epoch ms, of whole hours. */
+  readonly from: number;
+  readonly to: number;
+  readonly providerId?: string;
+}
+
 /** `time`: hours or minutes as they are kept; `day`: days in UTC. */
 export type UsageGroup = "time" | "day" | "provider" | "key" | "label" | "token" | "model";
 
@@ -298,6 +324,7 @@ export interface ActivityBatch {
   readonly requests: readonly StoredRequest[];
   readonly usage: readonly UsageSum[];
   readonly totals: readonly KeyTotals[];
+  readonly affinity?: readonly AffinitySum[];
   /** Whether it has waited for the database already: of what is not late, a server that breaks down may lose a second's worth. */
   readonly isLate?: boolean;
 }
@@ -440,9 +467,11 @@ export interface Store {
   pruneRequests(limits: { readonly keep: number; readonly beforeSeq: number }): Promise<number>;
   /** Summed up by groups and in their order. A label beside `key` is the last by the alphabet that the key had. */
   readUsage(query: UsageQuery): Promise<readonly UsageSum[]>;
+  /** Hours summed up, by provider, source and fate. */
+  readAffinity(query: AffinityQuery): Promise<readonly AffinitySum[]>;
   /** What the process that goes on from here has to know: the last `seq` given (0 if none was), totals of the keys there are. */
   loadActivity(): Promise<StoredActivity>;
-  /** Removes sums of older hours, minutes and details, and totals of keys that are gone since. In parts. */
+  /** Removes sums of older hours (those of affinity as well), minutes and details, and totals of keys that are gone since. In parts. */
   pruneUsage(before: UsageLimits): Promise<number>;
 
   getMeta(name: string): Promise<string | undefined>;

@@ -1,4 +1,12 @@
-import type { Pin, PassedOver, Question, RestoredBinding, SessionRef, TouchedSession } from "../ports/shared-state.ts";
+import type {
+  LeftKey,
+  Pin,
+  PassedOver,
+  Question,
+  RestoredBinding,
+  SessionRef,
+  TouchedSession,
+} from "../ports/shared-state.ts";
 import { BindingTable } from "../rules/binding-table.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { EpochMs } from "../rules/time.ts";
@@ -30,6 +38,8 @@ interface Held {
   readonly usedAt: EpochMs;
 }
 
+/** Slots that are remembered after their bindings have ended: each cooldown, refusal or deletion of a key makes one. */
+const formerRemembered = 1_000;
 /** What waits to be written down; the store is away if there is ever so much, and the rest is let go. */
 const mostWaiting = 100_000;
 
@@ -47,6 +57,8 @@ export class Affinity {
   /** Who a slot belongs to; a slot whose bindings have ended belongs to nobody. */
   readonly #owners = new Map<number, Owner>();
   readonly #makers = new Map<number, Owner>();
+  /** Who a slot belonged to whose bindings have ended, and what ended them; oldest first. */
+  readonly #former = new Map<number, { readonly pool: PoolCells; readonly left: LeftKey }>();
   #nextSlot = 0;
   #newPins: Pin[] = [];
   readonly #touched = new Map<string, { readonly touched: TouchedSession; readonly slot: number }>();
@@ -69,14 +81,17 @@ export class Affinity {
 
   /** A key is gone, and with it all that belonged to it. */
   disown(cell: KeyCell): void {
+    const owner = this.#owners.get(cell.slot);
+    if (owner !== undefined && this.#hasBindings(cell)) this.#rememberFormer(owner, "deleted");
     this.#owners.delete(cell.slot);
     this.#makers.delete(cell.pinSlot);
   }
 
   /** Ends all bindings to a key at once: they point to a slot that belongs to nobody from now on. */
-  endAll(owner: Owner): void {
+  endAll(owner: Owner, because: LeftKey["because"]): void {
     const { cell } = owner;
-    if (this.#sessions.countOf(cell.slot) + this.#conversations.countOf(cell.slot) === 0) return;
+    if (!this.#hasBindings(cell)) return;
+    this.#rememberFormer(owner, because);
     this.#owners.delete(cell.slot);
     cell.slot = this.takeSlot();
     this.#owners.set(cell.slot, owner);
@@ -98,6 +113,22 @@ export class Affinity {
       const { cell } = owner;
       if (tried?.has(cell.entry.id) === true) return { cell, why, because: "tried" };
       return { cell, why, because: cell.canServe(now, model) ? undefined : cell.whyNot(now, model) };
+    }
+    return undefined;
+  }
+
+  /**
+   * The key that a request belonged to and has to leave: the one that `find` has found and that cannot serve, or one whose
+   * bindings have ended since the request's last one. To be asked before it is bound anew.
+   */
+  leftOf(pool: PoolCells, question: Question, bound?: Bound): LeftKey | undefined {
+    if (bound?.because !== undefined) return { keyId: bound.cell.entry.id, because: bound.because };
+    if (!pool.policy.affinity.enabled || this.#former.size === 0) return undefined;
+    const { session, conversation } = question;
+    const table = session === undefined ? this.#conversations : this.#sessions;
+    for (const lookup of session === undefined ? (conversation?.lookups ?? []) : [session.fingerprint]) {
+      const former = this.#former.get(table.peek(lookup));
+      if (former?.pool === pool) return former.left;
     }
     return undefined;
   }
@@ -148,7 +179,7 @@ export class Affinity {
 
   sweepIdle(now: EpochMs): number {
     const hasEnded = (slot: number, usedAt: EpochMs): boolean => {
-      const owner = this.#owners.get(slot);
+      const owner = this.#owners.get(slot) ?? this.#former.get(slot);
       return owner === undefined || now - usedAt > owner.pool.policy.affinity.idleTtlMs;
     };
     return this.#sessions.endWhere(hasEnded) + this.#conversations.endWhere(hasEnded);
@@ -210,6 +241,19 @@ export class Affinity {
     const requests = (before?.requests ?? 0) + 1;
     const touched = { poolId, session, keyId: cell.entry.id, boundAt, lastUsedAt: now, requests };
     this.#touched.set(id, { slot: cell.slot, touched });
+  }
+
+  #hasBindings({ slot }: KeyCell): boolean {
+    return this.#sessions.countOf(slot) + this.#conversations.countOf(slot) > 0;
+  }
+
+  #rememberFormer({ cell, pool }: Owner, because: LeftKey["because"]): void {
+    this.#former.set(cell.slot, { pool, left: { keyId: cell.entry.id, because } });
+    if (this.#former.size <= formerRemembered) return;
+    for (const oldest of this.#former.keys()) {
+      this.#former.delete(oldest);
+      break;
+    }
   }
 
   #remember(pin: Pin): void {

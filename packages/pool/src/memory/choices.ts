@@ -1,16 +1,24 @@
-import type { Choice, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
+import type { Choice, LeftKey, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { type KeyCell, markOf } from "./key-cell.ts";
 import type { PoolCells } from "./pool-cells.ts";
+
+/** What a turn of the wheel has to tell beside its key. */
+export interface TurnTold {
+  readonly passedOver: readonly PassedOver[];
+  readonly movedFrom: string | undefined;
+  readonly left: LeftKey | undefined;
+}
+
+const nothingTold: TurnTold = { passedOver: [], movedFrom: undefined, left: undefined };
 
 /** The answer that names a key. */
 export function chosen(
   poolId: string,
   cell: KeyCell,
   why: "session" | "continuation" | "pin" | "turn",
-  passedOver: readonly PassedOver[],
-  movedFrom: string | undefined,
   question: Question,
+  { passedOver, movedFrom, left }: TurnTold = nothingTold,
 ): Choice {
   const { model } = question;
   const models = model === undefined ? undefined : cell.models.get(model);
@@ -23,14 +31,14 @@ export function chosen(
     model,
     modelMark: models === undefined ? undefined : markOf(models.health),
   };
-  return { kind: "key", keyId: cell.entry.id, why, passedOver, movedFrom, ticket };
+  return { kind: "key", keyId: cell.entry.id, why, passedOver, movedFrom, left, ticket };
 }
 
 /** The answer for a request that only one key can serve. */
 export function choosePinned(poolId: string, pool: PoolCells, keyId: string, question: Question, now: EpochMs): Choice {
   const cell = pool.cell(keyId);
   if (cell !== undefined && question.tried?.has(keyId) !== true && cell.canServe(now, question.model)) {
-    return chosen(poolId, cell, "pin", [], undefined, question);
+    return chosen(poolId, cell, "pin", question);
   }
   return cell === undefined ? noKey(pool, question, now) : noneOf([cell], [], question, pool, now);
 }

@@ -9,6 +9,7 @@ import type {
   Pin,
   Question,
   RestoredBinding,
+  SharedRest,
   SharedState,
   StatePolicy,
   Ticket,
@@ -21,11 +22,13 @@ import {
   healthy,
   type Failure,
   type Health,
+  isSharedLimit,
+  restAlong,
   restoreHealth,
 } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { Affinity, type Bindings } from "./affinity.ts";
+import { Affinity, type Bindings, type Owner } from "./affinity.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
 import { PoolCells } from "./pool-cells.ts";
@@ -43,6 +46,14 @@ export interface MemoryStateOptions {
 }
 
 type Reason = Omit<StatusReason, "at">;
+
+/** What other keys of a group are to rest with. */
+interface Rest {
+  readonly reason: Reason;
+  readonly model: string | undefined;
+  readonly until: EpochMs;
+  readonly now: EpochMs;
+}
 
 /**
  * The shared state of one process.
@@ -68,7 +79,8 @@ export class MemoryState implements SharedState {
     for (const entry of keys) {
       const cell = pool.cell(entry.id);
       if (cell !== undefined && cell.entry.secretVersion !== entry.secretVersion) clear(cell);
-      if (cell !== undefined && cell.entry.enabled && !entry.enabled) this.#affinity.endAll({ cell, pool });
+      if (cell !== undefined && cell.entry.enabled && !entry.enabled)
+        this.#affinity.endAll({ cell, pool }, "disabled_by_operator");
     }
     for (const cell of pool.configure(keys, now)) this.#affinity.disown(cell);
   }
@@ -86,23 +98,25 @@ export class MemoryState implements SharedState {
     if (pinnedTo !== undefined) return choosePinned(poolId, pool, pinnedTo, question, now);
     if (question.first === true) {
       const first = pool.first(question.model, question.tried);
-      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", [], undefined, question);
+      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", question);
     }
 
     const bound = this.#affinity.find(pool, question, now);
     if (bound !== undefined && bound.because === undefined) {
       startTrial(pool, bound.cell, now);
       this.#affinity.bind(poolId, { cell: bound.cell, pool }, question, now);
-      return chosen(poolId, bound.cell, bound.why, [], undefined, question);
+      return chosen(poolId, bound.cell, bound.why, question);
     }
     const passedOver: PassedOver[] =
       bound?.because === undefined ? [] : [{ keyId: bound.cell.entry.id, because: bound.because }];
     passedOver.push(...pool.passedOver(question.model, now).filter((passed) => passed.keyId !== bound?.cell.entry.id));
     const cell = pool.take(question.model, question.tried);
     if (cell === undefined) return noKey(pool, question, now);
+    // Before the new binding takes its place.
+    const left = this.#affinity.leftOf(pool, question, bound);
     if (question.bind !== false) this.#affinity.bind(poolId, { cell, pool }, question, now);
     startTrial(pool, cell, now);
-    return chosen(poolId, cell, "turn", passedOver, bound?.cell.entry.id, question);
+    return chosen(poolId, cell, "turn", question, { passedOver, movedFrom: bound?.cell.entry.id, left });
   }
 
   hold(ticket: Ticket, forMs: DurationMs): void {
@@ -151,9 +165,11 @@ export class MemoryState implements SharedState {
     cell.heldUntil = 0;
     cell.trialUntil = 0;
     if (ofModel) pool.openLane(ticket.model, now);
-    else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool });
+    else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool }, reason.code);
     pool.refresh(cell, now);
-    return { ...stateOf(condition), applied: true };
+    const model = ofModel ? ticket.model : undefined;
+    const others = this.#shareRest({ cell, pool }, { reason, model, until: condition.health.coolUntil, now });
+    return { ...stateOf(condition), applied: true, ...(others.length === 0 ? {} : { others }) };
   }
 
   async disable(ticket: Ticket, reason: Reason): Promise<KeyState> {
@@ -167,7 +183,7 @@ export class MemoryState implements SharedState {
     cell.reason = { ...reason, at: now };
     cell.heldUntil = 0;
     cell.trialUntil = 0;
-    this.#affinity.endAll({ cell, pool });
+    this.#affinity.endAll({ cell, pool }, reason.code);
     pool.refresh(cell, now);
     return { ...stateOf(cell), applied: true };
   }
@@ -261,6 +277,28 @@ export class MemoryState implements SharedState {
   /** For an implementation of which this one is the local part. */
   protected get parts(): ViewParts {
     return { pools: this.#pools, affinity: this.#affinity, clock: this.#clock };
+  }
+
+  /** A limit that keys of a group share rests them all; which of them met it stays told. */
+  #shareRest({ cell: failed, pool }: Owner, { reason, model, until, now }: Rest): readonly SharedRest[] {
+    const { group } = failed.entry;
+    if (group === undefined || !isSharedLimit(reason.code) || until <= now) return [];
+    const shared = { ...reason, at: now, sharedFrom: failed.entry.id };
+    const others: SharedRest[] = [];
+    for (const cell of pool.cells) {
+      if (cell === failed || cell.entry.group !== group) continue;
+      const condition: Condition = model === undefined ? cell : cell.conditionFor(model);
+      const before = condition.health;
+      condition.health = restAlong(before, until, now);
+      if (condition.health === before) continue;
+      if (model !== undefined || !cell.refused) condition.reason = shared;
+      if (model !== undefined) pool.openLane(model, now);
+      else if (condition.health.cooldowns !== before.cooldowns) this.#affinity.endAll({ cell, pool }, reason.code);
+      pool.refresh(cell, now);
+      const { id: keyId, secretVersion } = cell.entry;
+      others.push({ keyId, secretVersion, ...stateOf(condition) });
+    }
+    return others;
   }
 
   #newPool(poolId: string, policy: StatePolicy): PoolCells {

@@ -1,6 +1,6 @@
 import type { Clock } from "../ports/clock.ts";
 import type { StatusReason } from "../ports/journal.ts";
-import type { Choice, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
+import type { Choice, LeftKey, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
 import { type Health, healthy, joinHealths } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { Affinity } from "./affinity.ts";
@@ -17,6 +17,8 @@ export interface MadeChoice {
   readonly passedOver: readonly string[];
   /** The key that the request belonged to and could not have. */
   readonly bound: string | undefined;
+  /** What this process knew of the request's former key before it asked. */
+  readonly left: LeftKey | undefined;
   readonly ticket: Ticket;
 }
 
@@ -62,13 +64,13 @@ export class SharedView {
     if (question.objects !== undefined && question.objects.length > 0) return undefined;
     if (question.first === true) {
       const first = pool.first(question.model, question.tried);
-      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", [], undefined, question);
+      return first === undefined ? noKey(pool, question, now) : chosen(poolId, first, "pin", question);
     }
     const bound = this.#affinity.find(pool, question, now);
     // A key that failed last is tried by one request at a time, whoever serves it.
     if (bound === undefined || bound.because !== undefined || bound.cell.health.failures > 0) return undefined;
     this.#affinity.bind(poolId, { cell: bound.cell, pool }, question, now);
-    return chosen(poolId, bound.cell, bound.why, [], undefined, question);
+    return chosen(poolId, bound.cell, bound.why, question);
   }
 
   /** Takes up a decision. @returns undefined if the key cannot serve as far as this process knows it */
@@ -86,7 +88,14 @@ export class SharedView {
       const wasTried = id === bound && question.tried?.has(id) === true;
       return [{ keyId: id, because: wasTried ? "tried" : other.whyNot(now, question.model) }];
     });
-    return { kind: "key", keyId: made.keyId, why, passedOver, movedFrom: bound, ticket };
+    const left = why === "turn" ? (passedOver.find(({ keyId }) => keyId === bound) ?? made.left) : undefined;
+    return { kind: "key", keyId: made.keyId, why, passedOver, movedFrom: bound, left, ticket };
+  }
+
+  /** The key that the request belonged to until its binding ended, to be asked before a decision takes the binding's place. */
+  leftOf(poolId: string, question: Question): LeftKey | undefined {
+    const pool = this.#pools.get(poolId);
+    return pool === undefined ? undefined : this.#affinity.leftOf(pool, question);
   }
 
   /** The answer to a request of a known maker of an object. */
@@ -168,7 +177,10 @@ export class SharedView {
     const now = this.#clock.now();
     if (told.generation > cell.generation) forget(cell, told.generation);
     const hasCooled = told.health.cooldowns > cell.health.cooldowns;
-    if (hasCooled || (told.refused && !cell.refused)) this.#affinity.endAll({ cell, pool });
+    if (hasCooled || (told.refused && !cell.refused)) {
+      const because = told.refused ? "authentication_failed" : (told.reason?.code ?? "rate_limited");
+      this.#affinity.endAll({ cell, pool }, because);
+    }
     // Of a refused key people want to know the refusal.
     if (told.refused || !cell.refused) adoptCondition(cell, told);
     else cell.health = joinHealths(cell.health, told.health);

@@ -1,7 +1,7 @@
 import type { WaitSource } from "../rules/cooldown.ts";
 import type { EpochMs } from "../rules/time.ts";
 import type { ReasonCode } from "../rules/verdict.ts";
-import type { Choice } from "./shared-state.ts";
+import type { Choice, LeftKey } from "./shared-state.ts";
 
 /** What happened in a pool. Events carry ids and times, never a secret. */
 export type PoolEvent =
@@ -16,6 +16,8 @@ export type PoolEvent =
       readonly failures: number;
       readonly until: EpochMs;
       readonly wait: WaitSource;
+      /** The key whose limit it was, where this one rests for that of another key of its group. */
+      readonly sharedFrom?: string;
       readonly at: EpochMs;
     }
   | {
@@ -48,6 +50,14 @@ export type PoolEvent =
       readonly requestId: string;
       readonly attempt: AttemptRecord;
     }
+  /** The provider has said whose key it is; told now and then, also if nothing has changed. */
+  | {
+      readonly type: "organization-seen";
+      readonly poolId: string;
+      readonly keyId: string;
+      readonly organization: string;
+      readonly at: EpochMs;
+    }
   | {
       readonly type: "notice";
       readonly poolId: string;
@@ -61,6 +71,8 @@ export interface AttemptRecord {
   readonly keyId: string;
   readonly why: "session" | "continuation" | "pin" | "turn";
   readonly passedOver: readonly { readonly keyId: string; readonly because: string }[];
+  /** The key that the request belonged to before, if it had to leave it. */
+  readonly left?: LeftKey;
   readonly startedAt: EpochMs;
   readonly durationMs: number;
   /** The provider's status; undefined when there was no answer. */

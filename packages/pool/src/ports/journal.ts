@@ -9,6 +9,8 @@ export interface StatusReason {
   /** What the provider said, secrets taken out; null if nothing. */
   readonly message: string | null;
   readonly at: EpochMs;
+  /** The key whose limit it was, where this one rests for that of another key of its group. */
+  readonly sharedFrom?: string;
 }
 
 /** The state of a key, or of a key for one model, to be kept over a restart. */

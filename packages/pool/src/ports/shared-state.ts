@@ -14,6 +14,8 @@ export interface KeyEntry {
   readonly resolved: boolean;
   /** Grows with each new value of the key. A change clears the key's health, and answers to the old value count for nothing. */
   readonly secretVersion: number;
+  /** Keys of one pool with the same group share their limits: a limit that one of them meets rests them all. */
+  readonly group?: string;
 }
 
 /** A session as a client named it. */
@@ -56,6 +58,13 @@ export interface PassedOver {
   readonly because: ReasonCode | "tried";
 }
 
+/** The key that a request belonged to and could not have, and why it had to leave it. */
+export interface LeftKey {
+  readonly keyId: string;
+  /** What ended the binding: it may be over by now. */
+  readonly because: PassedOver["because"] | "deleted";
+}
+
 /** What an attempt must hand back with its outcome, so that the blame falls on the right key, value and burst. */
 export interface Ticket {
   readonly poolId: string;
@@ -88,6 +97,11 @@ export type Choice =
       readonly passedOver: readonly PassedOver[];
       /** The key that the session left for this one. */
       readonly movedFrom: string | undefined;
+      /**
+       * The key whose session or conversation this was: also where the binding had ended with the key's cooldown, refusal or
+       * deletion. As far as this process remembers.
+       */
+      readonly left: LeftKey | undefined;
       readonly ticket: Ticket;
     }
   | {
@@ -111,6 +125,16 @@ export interface KeyState {
   readonly reason: StatusReason | undefined;
   /** False if the change counted for nothing (key deleted, value replaced). */
   readonly applied: boolean;
+  /** After a failure: other keys of the group that rest with it. */
+  readonly others?: readonly SharedRest[];
+}
+
+/** A key that rests because another one of its group has met a limit. */
+export interface SharedRest {
+  readonly keyId: string;
+  readonly secretVersion: number;
+  readonly health: Health;
+  readonly reason: StatusReason | undefined;
 }
 
 /** Everything about a key that changes while it serves. */

@@ -10,8 +10,10 @@ import {
   type Health,
   healthy,
   isCooling,
+  isSharedLimit,
   ladderMs,
   rebaseOnClock,
+  restAlong,
   restoreHealth,
 } from "./cooldown.ts";
 
@@ -165,6 +167,38 @@ describe("a success", () => {
     const failed = failTimes(1);
 
     expect(afterSuccess(failed, failed).coolUntil).toBe(failed.coolUntil);
+  });
+});
+
+describe("the rest along with another key of the group", () => {
+  it("is as long as that one's, and no failure of the key's own", () => {
+    const resting = restAlong(healthy, t0 + 60_000, t0);
+
+    expect(resting).toEqual({ ...healthy, cooldowns: 1, cooledAt: t0, coolUntil: t0 + 60_000, wait: "shared" });
+    expect(afterFailure(resting, ladder, healthy, policy, t0 + 1).failures).toBe(0);
+    expect(afterFailure(resting, ladder, resting, policy, t0 + 60_000).failures).toBe(1);
+  });
+
+  it("keeps a count that was there, lengthens a rest that is under way and moves no deadline back", () => {
+    const failed = failTimes(2);
+
+    expect(restAlong(failed, failed.coolUntil, t0)).toBe(failed);
+    expect(restAlong(failed, failed.coolUntil - 1, t0)).toBe(failed);
+    const longer = restAlong(failed, failed.coolUntil + 5_000, failed.cooledAt + 1);
+    expect(longer).toEqual({ ...failed, coolUntil: failed.coolUntil + 5_000, wait: "shared" });
+  });
+
+  it("does not begin once the other's is over", () => {
+    expect(restAlong(healthy, t0, t0)).toBe(healthy);
+  });
+
+  it.each([
+    ["rate_limited", true],
+    ["quota_exhausted", true],
+    ["overloaded", false],
+    ["model_unavailable", false],
+  ])("comes of %s: %s", (reason, isShared) => {
+    expect(isSharedLimit(reason)).toBe(isShared);
   });
 });
 

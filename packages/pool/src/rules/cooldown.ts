@@ -10,10 +10,10 @@ export interface CooldownPolicy {
 export const defaultCooldownPolicy: CooldownPolicy = { baseMs: 60_000, capMs: 900_000 };
 
 /**
- * Where the length of a cooldown comes from: our ladder, the provider's own word, an exhausted quota, or one length for all
- * such failures, as for a key that lacks a model.
+ * Where the length of a cooldown comes from: our ladder, the provider's own word, an exhausted quota, one length for all
+ * such failures, as for a key that lacks a model, or the rest of another key of the same group.
  */
-export type WaitSource = "ladder" | "stated" | "quota" | "fixed";
+export type WaitSource = "ladder" | "stated" | "quota" | "fixed" | "shared";
 
 /** What happened to a key, as far as resting it goes. */
 export interface Failure {
@@ -138,6 +138,29 @@ export function joinHealths(own: Health, told: Health): Health {
     coolUntil: later.coolUntil,
     wait: later.wait,
   };
+}
+
+/** Limits that an owner's keys share; an overload is the provider's own. @see reference "Who owns a limit" */
+const sharedLimits: ReadonlySet<string> = new Set(["rate_limited", "quota_exhausted"]);
+
+/** Whether what rested a key rests the other keys of its group as well. @param reason a `ReasonCode` */
+export function isSharedLimit(reason: string): boolean {
+  return sharedLimits.has(reason);
+}
+
+/**
+ * The health of a key that rests because another key of its group has met a limit that they share.
+ *
+ * It has not failed itself: its count stays. Answers to requests that were sent before count to the same burst, so that they
+ * are no step of its ladder either. A deadline never moves back.
+ *
+ * @param until the end of the other key's rest
+ * @returns the same object if it rests as long already
+ */
+export function restAlong(health: Health, until: EpochMs, now: EpochMs): Health {
+  if (until <= health.coolUntil || until <= now) return health;
+  if (isCooling(health, now)) return { ...health, coolUntil: until, wait: "shared" };
+  return { ...health, cooldowns: health.cooldowns + 1, cooledAt: now, coolUntil: until, wait: "shared" };
 }
 
 export function isCooling(health: Health, now: EpochMs): boolean {

@@ -454,6 +454,10 @@ export type Key = {
   enabled: boolean;
   /** The wheel turns in this order, ties by creation. */
   order: number;
+  /** Keys that share their limits, such as those of one project, by a name of your own; empty without one. */
+  group: string;
+  /** Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null until one has said it. Keys of one organization share its limits, as a rule. */
+  organization: string | null;
   status: "available" | "cooling_down" | "disabled" | "unresolved";
   status_reason: StatusReason;
   cooldown_until: string | null;
@@ -481,8 +485,14 @@ export type StatusReason = {
   /** What the provider said, secrets taken out. */
   message: string | null;
   at: string;
-  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length of a key that may not use a model. */
-  wait: "ladder" | "stated" | "quota" | "fixed" | null;
+  /** Where the length of a cooldown comes from: our ladder, the provider's word, a spent quota, or the one length of a key that may not use a model; `shared`: the rest of another key of its group. */
+  wait: "ladder" | "stated" | "quota" | "fixed" | "shared" | null;
+  /** The key whose limit it is, where it rests with another one of its group. */
+  shared_from: {
+    key_id: string;
+    label: string;
+    api_key: string | null;
+  } | null;
 } | null;
 
 export type KeyStats = {
@@ -501,6 +511,7 @@ export type KeyCreate = {
   weight?: number;
   enabled?: boolean;
   order?: number;
+  group?: string;
 };
 
 export type KeyImportResult = {
@@ -530,6 +541,8 @@ export type KeyImportResult = {
 export type KeyImport = {
   /** Keys one a line or separated by commas. A line of three fields whose third is a number or empty is `key,label,weight`; a line of two fields whose second cannot be a key (white space, non-ASCII, in double quotes, empty) is `key,label`; any other line with commas is a list of keys. Empty lines and lines that begin with `#` are passed over. */
   text: string;
+  /** Of all the keys that are added. */
+  group?: string;
   /** Answers what was understood, without ids, and adds nothing. */
   dry_run?: boolean;
 };
@@ -585,6 +598,8 @@ export type KeyPatch = {
   /** true on a key that the provider's refusal disabled clears the refusal, its count and its cooldown. */
   enabled?: boolean;
   order?: number;
+  /** Empty takes it out of its group. */
+  group?: string;
 };
 
 export type Variable = {
@@ -727,6 +742,14 @@ export type Attempt = {
     api_key: string | null;
     because: string;
   }[];
+  /** The key that the request belonged to before and had to leave, and why. */
+  left: {
+    key_id: string;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    because: string;
+  } | null;
   started_at: string;
   duration_ms: number;
   /** null when the provider gave no answer. */
@@ -787,15 +810,122 @@ export type UsageRow = TokenCounts & {
   model?: string | null;
 };
 
+export type Affinity = {
+  from: string;
+  to: string;
+  data: PoolAffinity[];
+  total: CachedInput;
+};
+
+export type PoolAffinity = {
+  provider_id: string;
+  /** Its slug; null when it is gone. */
+  provider: string | null;
+  total: CachedInput;
+  kept: CachedInput;
+  new: CachedInput;
+  left: CachedInput;
+  untied: CachedInput;
+  /** `kept` of those that had a key to keep, 0 to 1; null where none had. */
+  kept_share: number | null;
+  /** `left` of all requests, 0 to 1; null where there were none. */
+  left_share: number | null;
+  /** Most requests first. */
+  sources: {
+    /** What tied the request to its key: a named session, the conversation itself, a stored object. */
+    source: "session" | "conversation" | "object" | "none";
+    kept: number;
+    new: number;
+    left: number;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+  /** Why requests left their key: `rate_limited`, `authentication_failed` … Most first. */
+  reasons: {
+    reason: string;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+};
+
+export type CachedInput = {
+  requests: number;
+  /** Input that came from no cache and was written to none. */
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+  cached_share: number | null;
+};
+
+export type SessionAffinity = {
+  id: string;
+  total: CachedInput;
+  kept: CachedInput;
+  new: CachedInput;
+  left: CachedInput;
+  /** False if there are older requests than these sums are of: the newest 2,000 are looked at. */
+  is_whole: boolean;
+  /** The keys that served it, the last one first. */
+  keys: {
+    key_id: string;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    requests: number;
+    /** Input that came from no cache and was written to none. */
+    input_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** What part of all input came from the cache, 0 to 1; null where no answer told its input. */
+    cached_share: number | null;
+  }[];
+  /** Its newest 100 requests, newest first. */
+  steps: {
+    request_id: string;
+    ended_at: string;
+    model: string | null;
+    /** The key that served it; null if none did. */
+    key_id: string | null;
+    label: string | null;
+    /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+    api_key: string | null;
+    /** `kept` its key, `new`: the first request, or why it had to leave its key: `rate_limited` … */
+    fate: string;
+    /** The key that it had to leave. */
+    left: {
+      key_id: string;
+      label: string | null;
+      /** Masked (`sk-…9f2c`), or the environment reference; null when the key is gone. */
+      api_key: string | null;
+    } | null;
+    /** null if the answer told no usage. */
+    input_tokens: number | null;
+    cache_read_tokens: number | null;
+    cache_write_tokens: number | null;
+  }[];
+};
+
 export type Notice = {
   id: string;
-  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. `config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on. */
+  /** `pool_exhausted`: a request found all keys cooling down. `no_usable_key`: none that could ever serve. `all_keys_refused`: every key was refused and none ever accepted at this base URL. `base_url_changed`: keys are disabled for refusals at the former one. `keys_limited_together`: all within a second, as by a limit that they share. `one_owner`: all keys are of one group or organization, and share its limits. `keys_unresolved`: an environment variable is missing. `edge_block`, `region_refused`, `not_an_api`: about the way to the provider, not about keys. `store_unavailable`, `store_damaged`, `shared_state_unavailable`, `master_key_wrong`, `overloaded`: the gateway's own. `config_file_broken`: the file of configuration has mistakes, and what was taken up before goes on. */
   code:
     | "pool_exhausted"
     | "no_usable_key"
     | "all_keys_refused"
     | "base_url_changed"
     | "keys_limited_together"
+    | "one_owner"
     | "keys_unresolved"
     | "edge_block"
     | "region_refused"
@@ -824,6 +954,8 @@ export type Notice = {
     variable?: string;
     /** How many keys it is about. */
     keys?: number;
+    /** The group or organization of all keys. */
+    owner?: string;
     resting?: number;
     /** How many keys there are. */
     total?: number;
@@ -964,6 +1096,8 @@ export type ExportedKey = {
   weight: number;
   enabled: boolean;
   order: number;
+  /** Left out where it has none. */
+  group?: string;
 };
 
 /** null without a passphrase. */
@@ -1362,6 +1496,20 @@ export interface Operations {
     query: { from?: string; to?: string; by?: string; provider?: string; key?: string };
     body: undefined;
     answer: Usage;
+  };
+  /** What keeping sessions on their keys was worth */
+  "GET /api/affinity": {
+    params: undefined;
+    query: { from?: string; to?: string; provider?: string };
+    body: undefined;
+    answer: Affinity;
+  };
+  /** The requests of a session: which kept their key, and what came from the cache */
+  "GET /api/sessions/{id}/affinity": {
+    params: { id: string };
+    query: { provider?: string };
+    body: undefined;
+    answer: SessionAffinity;
   };
   /** What a person should look at, last happened first */
   "GET /api/notices": {

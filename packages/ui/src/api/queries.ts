@@ -85,6 +85,22 @@ export function usageQuery(query: UsageQuery) {
   });
 }
 
+/** What keeping sessions on their keys was worth to a pool. @param from an instant; the hour that it lies in counts */
+export function affinityQuery(query: { readonly provider: string; readonly from: string }) {
+  return queryOptions({
+    queryKey: [...queryKeys.usage, "affinity", query],
+    queryFn: ({ signal }) => call("GET /api/affinity", { query, signal }),
+  });
+}
+
+/** The same of one session, request by request. */
+export function sessionAffinityQuery(id: string, provider: string) {
+  return queryOptions({
+    queryKey: [...queryKeys.usage, "session", id, provider],
+    queryFn: ({ signal }) => call("GET /api/sessions/{id}/affinity", { params: { id }, query: { provider }, signal }),
+  });
+}
+
 /** Whether any request came in the last 30 days. Events do not make it out of date: it is dear to sum up so much. */
 export const wasUsedQuery = queryOptions({
   queryKey: ["was-used"],

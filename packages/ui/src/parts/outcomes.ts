@@ -69,6 +69,20 @@ export function becauseText(code: string, t: TFunction): string {
   return known === undefined ? t("outcomes.unknown", { code }) : t(known);
 }
 
+const leavings = {
+  authentication_failed: "outcomes.keyRefused",
+  disabled_by_operator: "keys.reasonOperator",
+  unresolved: "keys.reasonUnresolved",
+  undecryptable: "keys.reasonUndecryptable",
+  deleted: "affinity.reasonDeleted",
+} as const satisfies Readonly<Record<string, ParseKeys>>;
+
+/** Why requests left their key, in a word: what an answer meant, or why the key was out before anybody asked it. */
+export function leavingLabel(reason: string, t: TFunction): string {
+  const known = lookUp(leavings, reason);
+  return known === undefined ? outcomeLabel(reason, t) : t(known);
+}
+
 const errors = {
   pool_exhausted: { label: "activity.noneLeft", text: "outcomes.errorPoolExhausted" },
   no_usable_key: { label: "activity.noneLeft", text: "outcomes.errorNoUsableKey" },

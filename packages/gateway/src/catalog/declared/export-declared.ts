@@ -62,13 +62,14 @@ function providerOf(entry: ProviderEntry, textOf: TextOf): DeclaredProvider {
   };
 }
 
-function keyOf({ secret, label, weight, enabled, disabledReason }: KeyRecord, textOf: TextOf): DeclaredKey {
+function keyOf({ secret, label, weight, group, enabled, disabledReason }: KeyRecord, textOf: TextOf): DeclaredKey {
   // A refusal is what happened to it, not what was wished.
   const isOff = !enabled && (disabledReason?.code ?? "disabled_by_operator") === "disabled_by_operator";
   return {
     api_key: textOf(secret, label),
     ...(label === "" ? {} : { label }),
     ...(weight === 1 ? {} : { weight }),
+    ...(group === "" ? {} : { group }),
     ...(isOff ? { enabled: false } : {}),
   };
 }

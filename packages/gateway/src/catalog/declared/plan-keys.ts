@@ -101,8 +101,8 @@ function match(
 }
 
 function add(plan: DeclaredPlan, { ground, providerId }: KeysCall, { declared, secret, order }: Understood): void {
-  const { label = "", weight = 1, enabled = true } = declared;
-  const fields = { label, weight, enabled, order };
+  const { label = "", weight = 1, enabled = true, group = "" } = declared;
+  const fields = { label, weight, enabled, order, group };
   const record = newKeyRecord({ id: ground.newId("key"), providerId, secret, fields, at: ground.now() });
   plan.change.insertedKeys.push(record);
   mark(plan, record.id, declared);
@@ -115,10 +115,10 @@ function change(
 ): void {
   const { declared, order, secret } = key;
   const { record } = cell;
-  const { label = "", weight = 1 } = declared;
+  const { label = "", weight = 1, group = "" } = declared;
   const enabled = switchOf(record, declared.enabled, before);
   const isHeld = isSameSecret(record.secret, secret);
-  const body = { label, weight, order, ...(enabled === undefined ? {} : { enabled }) };
+  const body = { label, weight, order, group, ...(enabled === undefined ? {} : { enabled }) };
   const { patch } = planChange(record, body, isHeld ? undefined : secret, ground.now());
   if (Object.keys(patch).length > 0) {
     plan.change.updatedKeys.push({ id: record.id, patch: { ...patch, updatedAt: ground.now() } });

@@ -15,6 +15,7 @@ export interface KeyFlags {
   readonly label?: string;
   readonly weight?: string;
   readonly order?: string;
+  readonly group?: string;
   readonly enabled?: boolean;
   readonly disabled?: boolean;
 }
@@ -34,11 +35,16 @@ export async function addKey(
 
 export async function importKeys(
   context: Context,
-  call: { readonly provider: string; readonly file: string; readonly dryRun: boolean },
+  call: {
+    readonly provider: string;
+    readonly file: string;
+    readonly dryRun: boolean;
+    readonly group: string | undefined;
+  },
 ): Promise<void> {
-  const { provider, file, dryRun } = call;
+  const { provider, file, dryRun, group } = call;
   const list = file === "-" ? await readInput(context.terminal) : await readList(file);
-  const body = { text: list, ...(dryRun ? { dry_run: true } : {}) };
+  const body = { text: list, ...(dryRun ? { dry_run: true } : {}), ...present({ group }) };
   const text = await importing(context, () =>
     context.client.text("POST", `/providers/${segment(provider)}/keys/import`, body),
   );
@@ -85,6 +91,7 @@ export async function listKeys(context: Context, provider: string | undefined): 
     { heading: "Label", value: ({ key }: Found) => key.label },
     { heading: "Key", value: ({ key }: Found) => key.api_key },
     { heading: "Weight", value: ({ key }: Found) => String(key.weight), align: "right" as const },
+    ...(keys.some(isOwned) ? [{ heading: "Owner", value: ownerOf }] : []),
     {
       heading: "Status",
       value: ({ key }: Found) => statusOf(key, now),
@@ -188,11 +195,21 @@ function resultOf(
   return `${red("no")}  ${code.replaceAll("_", " ")}${status === null ? "" : ` (${status})`} for the key ${nameOf(found)}${said} (${took})`;
 }
 
+function isOwned({ key }: Found): boolean {
+  return key.group !== "" || key.organization !== null;
+}
+
+/** The group that it was given, else whose the provider says that it is. */
+function ownerOf({ key: { group, organization } }: Found): string {
+  return group || (organization === null ? "" : `(${organization})`);
+}
+
 function fieldsOf(flags: KeyFlags): object {
   return present({
     label: flags.label,
     weight: numberOf(flags.weight),
     order: numberOf(flags.order),
+    group: flags.group === "none" ? "" : flags.group,
     ...enabledField(flags),
   });
 }

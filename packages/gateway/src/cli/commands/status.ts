@@ -1,25 +1,35 @@
 import { finish } from "../client/explain.ts";
 import { formatTable } from "../table.ts";
 import { type Context, printJson } from "./context.ts";
-import type { Status } from "./wire.ts";
-import { countsOf, duration } from "./words.ts";
+import type { Affinity, PoolAffinity, Status } from "./wire.ts";
+import { countsOf, duration, percent } from "./words.ts";
 
 export type ProviderStatus = Status["providers"][number];
 
 export async function showStatus(context: Context): Promise<void> {
   const text = await context.client.text("GET", "/status");
   if (context.json) printJson(context, text);
-  else context.terminal.out(describe(context, JSON.parse(text) as Status));
+  else context.terminal.out(describe(context, JSON.parse(text) as Status, await readAffinity(context)));
 }
 
-function describe(context: Context, status: Status): string {
+/** Of the last day. Without it the rest is worth showing all the same: a database may be away. */
+async function readAffinity({ client }: Context): Promise<readonly PoolAffinity[]> {
+  try {
+    return (await client.call<Affinity>("GET", "/affinity")).data;
+  } catch {
+    // What is wrong is told above the table, from the status.
+    return [];
+  }
+}
+
+function describe(context: Context, status: Status, affinity: readonly PoolAffinity[]): string {
   const { colors } = context.terminal;
   return [
     ...headOf(context, status).map((line) => `${line}\n`),
     "\n",
     status.providers.length === 0
       ? "There is no provider yet. Add one: keywheel provider add openai\n"
-      : formatTable(columnsOf(colors), status.providers, colors),
+      : formatTable(columnsOf(colors, affinity), status.providers, colors),
   ].join("");
 }
 
@@ -42,13 +52,31 @@ export function headOf({ client, terminal }: Context, status: Status): readonly 
   return [running, ...warnings.map((line) => `${colors.red("!")} ${line}`)];
 }
 
-function columnsOf(colors: Context["terminal"]["colors"]) {
+function columnsOf(colors: Context["terminal"]["colors"], affinity: readonly PoolAffinity[]) {
+  const shareOf = (name: "kept_share" | "cached_share", { id }: ProviderStatus): string => {
+    const pool = affinity.find(({ provider_id: of }) => of === id);
+    return percent(pool === undefined ? null : name === "kept_share" ? pool.kept_share : pool.total.cached_share);
+  };
+  const ofLastDay = [
+    {
+      heading: "Kept key",
+      value: (provider: ProviderStatus) => shareOf("kept_share", provider),
+      align: "right" as const,
+    },
+    {
+      heading: "Cached",
+      value: (provider: ProviderStatus) => shareOf("cached_share", provider),
+      align: "right" as const,
+    },
+  ];
   const paint = (shown: string, provider: ProviderStatus): string =>
     provider.can_serve ? colors.green(shown) : colors.red(shown);
   return [
     { heading: "Provider", value: ({ slug }: ProviderStatus) => slug },
     { heading: "State", value: stateOf, paint },
     { heading: "Keys", value: ({ keys }: ProviderStatus) => countsOf(keys) },
+    // Columns of dashes would tell nobody anything.
+    ...(affinity.length === 0 ? [] : ofLastDay),
     { heading: "Base URL", value: (provider: ProviderStatus) => provider.base_url },
   ];
 }

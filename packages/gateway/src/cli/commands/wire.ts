@@ -1,5 +1,6 @@
 // The shapes of answers, as types alone: the schemas behind them would load a validator that a command does not need.
 import type { z } from "@hono/zod-openapi";
+import type { affinitySchema, CachedInput, PoolAffinity, SessionAffinity } from "../../contract/affinity.ts";
 import type { keyImportResultSchema, KeyOnTheWire, KeyTestResult } from "../../contract/key.ts";
 import type { presetSchema, providerSchema } from "../../contract/provider.ts";
 import type { sessionListSchema, sessionSchema } from "../../contract/session.ts";
@@ -11,7 +12,8 @@ export interface List<T> {
   readonly data: readonly T[];
 }
 
-export type { KeyOnTheWire, KeyTestResult };
+export type { CachedInput, KeyOnTheWire, KeyTestResult, PoolAffinity, SessionAffinity };
+export type Affinity = z.infer<typeof affinitySchema>;
 export type ImportResult = z.infer<typeof keyImportResultSchema>;
 export type KeyCounts = z.infer<typeof keyCountsSchema>;
 export type NewToken = z.infer<typeof newTokenSchema>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readSettingFlags } from "./setting-flags.ts";
 import type { KeyOnTheWire } from "./wire.ts";
-import { ago, bytes, countsOf, duration, statusOf } from "./words.ts";
+import { ago, bytes, countsOf, duration, percent, statusOf } from "./words.ts";
 
 it.each([
   [0, "0 s"],
@@ -65,4 +65,14 @@ describe("settings as flags", () => {
   it.each(["cooldown", "cooldown.base_ms", "=5", "a.b.c=1", "Base=1"])("are refused: %s", (flag) => {
     expect(() => readSettingFlags([flag])).toThrow("Expected `--setting` to be <name>=<value>");
   });
+});
+
+it.each([
+  [null, "–"],
+  [0, "0%"],
+  [0.925, "92.5%"],
+  [1 / 3, "33.3%"],
+  [1, "100%"],
+])("writes the share %s as %s", (share, text) => {
+  expect(percent(share)).toBe(text);
 });

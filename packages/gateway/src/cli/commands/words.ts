@@ -33,6 +33,11 @@ export function ago(time: string | null, now: number): string {
   return ms < 1000 ? "just now" : `${duration(ms)} ago`;
 }
 
+/** A part of a whole, 0 to 1, as `92.5%`; a dash where there is no whole. */
+export function percent(share: number | null): string {
+  return share === null ? "–" : `${Number((share * 100).toFixed(1))}%`;
+}
+
 /** The local date and time of an instant. */
 export function dateTime(time: string): string {
   const date = new Date(time);
@@ -65,7 +70,11 @@ export function reasonOf({ status_reason: reason }: KeyOnTheWire): string {
   const words = reason.code.replaceAll("_", " ");
   const status = reason.http_status === null ? "" : ` (${reason.http_status})`;
   const message = reason.message === null ? "" : `: ${shorten(reason.message, 80)}`;
-  return `${words}${status}${message}`;
+  const owner =
+    reason.shared_from === null
+      ? ""
+      : `, with ${reason.shared_from.label || (reason.shared_from.api_key ?? "a key that is gone")}`;
+  return `${words}${status}${owner}${message}`;
 }
 
 /** `2 of 3 keys available, 1 cooling down`. */

@@ -158,6 +158,19 @@ describe("a file of configuration that is followed", () => {
 });
 
 describe("what a file has made", () => {
+  it("has the groups of its keys, is exported with them, and loses them with the file's word", async () => {
+    writeFileSync(file, fileOf("{ api_key: $ONE, group: project }", "{ api_key: $TWO, group: project }"));
+    await watch.open();
+    expect(await keysOf()).toMatchObject([{ group: "project" }, { group: "project" }]);
+    const { body } = await bench.call("GET", "/api/config/export");
+    expect(JSON.stringify(body.document)).toContain('"group":"project"');
+
+    writeFileSync(file, fileOf("$ONE", "{ api_key: $TWO, group: project }"));
+    await watch.look();
+
+    expect(await keysOf()).toMatchObject([{ group: "" }, { group: "project" }]);
+  });
+
   it("is marked so, is changed only there, and can be switched and reset all the same", async () => {
     writeFileSync(file, fileOf("{ api_key: $ONE, label: First }", "{ api_key: $TWO, enabled: true }"));
     await watch.open();
@@ -169,6 +182,7 @@ describe("what a file has made", () => {
       ["PATCH", "/api/providers/openai", { name: "Other" }],
       ["DELETE", "/api/providers/openai", undefined],
       ["PATCH", `/api/keys/${one?.id}`, { weight: 7 }],
+      ["PATCH", `/api/keys/${one?.id}`, { group: "other" }],
       ["PATCH", `/api/keys/${one?.id}`, { api_key: "$OTHER" }],
       ["PATCH", `/api/keys/${two?.id}`, { enabled: false }],
       ["DELETE", `/api/keys/${one?.id}`, undefined],

@@ -10,7 +10,9 @@ const key = (label: string, status: Key["status"] = "available", httpStatus = 0)
   status,
   cooldown_until: status === "cooling_down" ? new Date(now + 12_000).toISOString() : null,
   status_reason:
-    httpStatus === 0 ? null : { code: "rate_limited", http_status: httpStatus, message: null, at: "", wait: null },
+    httpStatus === 0
+      ? null
+      : { code: "rate_limited", http_status: httpStatus, message: null, at: "", wait: null, shared_from: null },
 });
 const session = (id: string, label: string) => ({ id, key_id: `key_${label}` });
 

@@ -94,8 +94,8 @@ export function openActivity({
     },
     poolEvent: (event) => {
       watch.poolEvent(event);
-      // That one is told as the notice that comes of it.
-      if (event.type !== "notice") offer(event.type, () => event);
+      // These are told as the notice, and as the changed key, that come of them.
+      if (event.type !== "notice" && event.type !== "organization-seen") offer(event.type, () => event);
     },
     catalogEvent: (event) => {
       events.publish(event);
@@ -130,10 +130,28 @@ function watched(entry: Provider): WatchedProvider {
     get refused() {
       return entry.cells().filter(({ record }) => !record.enabled && isRefused(record.disabledReason)).length;
     },
+    get owner() {
+      return ownerOf(entry.cells());
+    },
     get wasAccepted() {
       return entry.cells().some(({ stats }) => stats.successes > 0);
     },
   };
+}
+
+/**
+ * Whose all the keys are that may serve, if there are several and all are of one: as the operator has grouped them, else as
+ * the provider says.
+ */
+function ownerOf(cells: ReturnType<Provider["cells"]>): WatchedProvider["owner"] {
+  const able = cells.filter(({ record }) => record.enabled);
+  const isGrouped = able.some(({ record }) => record.group !== "");
+  const nameOf = ({ record, organization }: (typeof able)[number]): string | undefined =>
+    isGrouped ? record.group : organization;
+  const name = able[0] && nameOf(able[0]);
+  if (able.length < 2 || name === undefined || name === "" || able.some((cell) => nameOf(cell) !== name))
+    return undefined;
+  return { name, keys: able.length, isGroup: isGrouped };
 }
 
 function isRefused(reason: { readonly code: string } | null): boolean {

@@ -53,6 +53,10 @@ export function openDataPlane({
       const shown = message === undefined ? undefined : redactor.redact(message);
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
+    onOrganization: (poolId, keyId, told) => {
+      const organization = redactor.redact(told);
+      tell({ type: "organization-seen", poolId, keyId, organization, at: clock.now() });
+    },
     onRequest: (record) => {
       inFlight.ended(record.requestId);
       otel?.ended(record);

@@ -161,8 +161,9 @@ export function addKeyRoutes(app: ControlApp, { catalog, testKey }: ControlPlane
     return c.json(keyToWire(key), 201, { location: `/api/keys/${key.record.id}` });
   });
   app.openapi(ofProvider.import, async (c) => {
-    const { text, dry_run: isDryRun = false } = c.req.valid("json");
-    const { added, skipped, understood } = await keys.import(c.req.valid("param").id, text, isDryRun);
+    const { text, dry_run: isDryRun = false, group } = c.req.valid("json");
+    const options = { dryRun: isDryRun, group };
+    const { added, skipped, understood } = await keys.import(c.req.valid("param").id, text, options);
     const shown = understood.map(({ line, masked, label, weight }) => ({ line, api_key: masked, label, weight }));
     const body = {
       added: added.map(keyToWire),

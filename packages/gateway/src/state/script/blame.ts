@@ -8,7 +8,7 @@ local function ladder_ms(failures)
 end
 
 local function rest_after(failures, failure, same_burst)
-  if failure.fixedMs then return failure.fixedMs, 'ladder' end
+  if failure.fixedMs then return failure.fixedMs, 'fixed' end
   if failure.rest == 'at-cap' then return pool.cap, 'quota' end
   local step = same_burst and 0 or ladder_ms(failures)
   local stated = math.min(failure.hintMs or 0, pool.cap)
@@ -60,6 +60,49 @@ local function condition_for(cell, model)
   return fresh
 end
 
+local shared_limits = {rate_limited = true, quota_exhausted = true}
+
+local function rest_along(health, till)
+  if till <= health.u or till <= now then return false end
+  if health.u <= now then health.c, health.a = health.c + 1, now end
+  health.u, health.w = till, 'shared'
+  return true
+end
+
+-- Ids of the keys that share limits with this one, itself among them.
+local function group_of(id)
+  local text = call('HGET', POOL, 'groups')
+  if not text then return {} end
+  for _, group in ipairs(cjson.decode(text)) do
+    for _, member in ipairs(group) do
+      if member == id then return group end
+    end
+  end
+  return {}
+end
+
+local function share_rest(failed, reason, till, model)
+  if not shared_limits[reason.code] or till <= now then return end
+  for _, id in ipairs(group_of(failed)) do
+    if id ~= failed and entry_of(id) then
+      local cell = cell_of(id)
+      local condition = model and condition_for(cell, model) or cell
+      local cooldowns = condition.h.c
+      if rest_along(condition.h, till) then
+        if model or not cell.ref then
+          condition.r = {code = reason.code, httpStatus = reason.httpStatus, message = reason.message, at = now, sharedFrom = failed}
+        end
+        if model then
+          open_lane(model, till)
+        elseif condition.h.c ~= cooldowns then
+          end_all(id)
+        end
+        save(id, cell)
+      end
+    end
+  end
+end
+
 local function fail(ticket, failure, reason, scope)
   local cell = cell_for(ticket)
   if cell == nil then return false end
@@ -77,6 +120,7 @@ local function fail(ticket, failure, reason, scope)
     end_all(ticket.id)
   end
   save(ticket.id, cell)
+  share_rest(ticket.id, reason, condition.h.u, of_model and ticket.model or nil)
   return true
 end
 

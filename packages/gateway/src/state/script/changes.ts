@@ -49,12 +49,14 @@ local function set_entry(id, entry, known, text)
 end
 
 -- The pool in its new shape. What has not changed is not touched: a pool may have ten thousand keys.
-local function configure(signature, list, policy)
+local function configure(signature, list, policy, groups)
   local old = call('ZRANGE', ORDER, 0, -1)
   local places = {}
   for i, one in ipairs(list) do places[one[1]] = i - 1 end
   pool.pos, pool.used = place_after(old, places)
   set_rules(signature, policy, #list)
+  -- Beside the entries, whose form an instance of an older version reads as well.
+  if groups then call('HSET', POOL, 'groups', cjson.encode(groups)) else call('HDEL', POOL, 'groups') end
   call('HDEL', POOL, 'dpos', 'dused')
   call('HSET', POOL, 'pos', pool.pos, 'used', pool.used)
   pool.dpos, pool.dused = nil, nil
@@ -137,7 +139,7 @@ local body = op ~= 'configure' and cjson.decode(ARGV[6]) or nil
 if op == 'configure' then
   if pool.sig ~= ARGV[7] then
     body = cjson.decode(ARGV[6])
-    configure(ARGV[7], body.keys, body.policy)
+    configure(ARGV[7], body.keys, body.policy, body.groups)
   end
 elseif op == 'choose' then
   choose(body)

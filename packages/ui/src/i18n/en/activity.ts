@@ -97,6 +97,7 @@ export const activity = {
   whyShortPin: "made with this key",
   whyShortSession: "its session",
   whyShortTurn: "its turn",
+  leftBehind: "It belonged to {{name}} before: {{because}}.",
   whyTurn: "It was this key's turn on the wheel.",
   written: "cache written {{tokens}}",
 } as const;

@@ -1,4 +1,5 @@
 import { activity } from "./activity.ts";
+import { affinity } from "./affinity.ts";
 import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
@@ -18,6 +19,7 @@ import { webhooks } from "./webhooks.ts";
 /** Every text of the pages. What its messages are called and which values they take is typed from here. */
 export const en = {
   activity,
+  affinity,
   chat,
   common,
   errors,

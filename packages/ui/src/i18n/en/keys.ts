@@ -62,6 +62,11 @@ export const keys = {
   errors_other: "{{count}} errors",
   filter: "Show",
   filterAll: "All",
+  group: "Group",
+  groupHint:
+    "Keys that share their limits, such as those of one project: they rest together. Leave it empty for a key by itself.",
+  groupNamed: "Group {{group}}",
+  groupTooLong: "At most 100 characters.",
   heading: "API Key Pool",
   import: "Import keys",
   importAdded_one: "{{count}} key added",
@@ -101,6 +106,11 @@ export const keys = {
   noneServesHint: "The first one is back in {{left}}. What keeps each key is told below it.",
   noneYet: "No keys yet",
   noneYetOwn: "The provider-level key serves until there are.",
+  oneOwner: "All keys are of one owner: {{owner}}",
+  oneOwnerHint:
+    "They share its limits, so that more of them serve no more requests. They help when one is refused. For more requests, add keys of another owner.",
+  organizationHint: "The provider's answers say so. Keys of one organization share its limits, as a rule.",
+  organizationNamed: "Seems to be of {{organization}}",
   reasonAuth: "Authentication failed",
   reasonAuthHint: "Check whether the key is expired or revoked at the provider, then enable it again.",
   reasonAuthText: "Disabled on {{when}}: the provider answered {{status}}.",
@@ -180,6 +190,7 @@ export const keys = {
   waitLadder_other: "{{length}}: step {{count}} of the ladder, after {{count}} failures in a row",
   waitQuota:
     "The provider says that the quota or credit is spent, so it rests as long as a key may. It is tried again by itself",
+  waitShared: "It rests with {{name}}, which met a limit that their group shares. This key has not failed",
   waitStated: "As long as the provider asked for",
   weight: "Weight",
   weightHint: "1–100. A key of weight 3 takes three turns for each one of a key of weight 1.",

@@ -94,6 +94,9 @@ export const overview = {
   noticeNoKeyHint: "Add a key, or enable one that works.",
   noticeNotApi: "{{host}} answers {{provider}} with a web page",
   noticeNotApiHint: "Check the base URL: it may lead to a web site, or lack a part of its path.",
+  noticeOneOwner: "All keys of {{provider}} are of one owner: {{owner}}",
+  noticeOneOwnerHint:
+    "They share its limits, so that more of them serve no more requests. Add keys of another owner; or dismiss this if they are there for when one is refused.",
   noticeRegion: "{{provider}} does not serve this country",
   noticeRegionHint: "Run the gateway, or a proxy for it, where {{host}} serves.",
   noticeSaid: "It said: “{{message}}”",

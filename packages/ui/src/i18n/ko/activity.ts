@@ -91,6 +91,7 @@ export const activity: SectionOf<"activity"> = {
   whyShortPin: "이 키로 만든 항목",
   whyShortSession: "바인딩된 세션",
   whyShortTurn: "휠 차례",
+  leftBehind: "이전에는 {{name}}에 속해 있었습니다: {{because}}.",
   whyTurn: "휠에서 이 키의 차례였습니다.",
   written: "캐시 쓰기 {{tokens}}",
 };

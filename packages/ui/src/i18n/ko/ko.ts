@@ -1,5 +1,6 @@
 import type { Catalogue } from "../catalogue.ts";
 import { activity } from "./activity.ts";
+import { affinity } from "./affinity.ts";
 import { chat } from "./chat.ts";
 import { common } from "./common.ts";
 import { errors } from "./errors.ts";
@@ -18,6 +19,7 @@ import { webhooks } from "./webhooks.ts";
 
 export const ko: Catalogue = {
   activity,
+  affinity,
   chat,
   common,
   errors,

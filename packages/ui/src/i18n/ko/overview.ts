@@ -86,6 +86,9 @@ export const overview: SectionOf<"overview"> = {
   noticeNoKeyHint: "키를 추가하거나, 정상인 키를 활성화하세요.",
   noticeNotApi: "{{host}}에서 {{provider}} 요청에 웹페이지로 응답합니다",
   noticeNotApiHint: "기본 URL을 확인하세요. 웹사이트 주소이거나 경로 일부가 빠졌을 수 있습니다.",
+  noticeOneOwner: "{{provider}}의 모든 키가 한 소유자의 것입니다: {{owner}}",
+  noticeOneOwnerHint:
+    "같은 한도를 함께 쓰므로 키가 늘어도 처리할 수 있는 요청은 늘지 않습니다. 다른 소유자의 키를 추가하세요. 키 하나가 거부될 때를 대비한 것이라면 이 알림을 닫으세요.",
   noticeRegion: "{{provider}}에서 이 국가를 지원하지 않습니다",
   noticeRegionHint: "{{host}}에서 지원하는 국가에서 게이트웨이나 프록시를 실행하세요.",
   noticeSaid: "응답 내용: “{{message}}”",

@@ -7,8 +7,8 @@ import type { Attempt, Request } from "../../api/openapi.ts";
 import { providersQuery, tokensQuery } from "../../api/queries.ts";
 import { type Format, useFormat } from "../../format/format.ts";
 import { CopyIcon } from "../../parts/copy-text.tsx";
-import { keyNameOf } from "../../parts/key-name.ts";
-import { becauseText, outcomeLabel, outcomeText, ownErrorText } from "../../parts/outcomes.ts";
+import { keyInSentence, keyNameOf } from "../../parts/key-name.ts";
+import { becauseText, leavingLabel, outcomeLabel, outcomeText, ownErrorText } from "../../parts/outcomes.ts";
 import tones from "../../parts/tone.module.css";
 import { toneIcons } from "./attempt-path.tsx";
 import classes from "./request-detail.module.css";
@@ -151,6 +151,14 @@ function AttemptStory({ attempt, place, next }: AttemptStoryProps): ReactNode {
   return (
     <Stack gap={6} mt={2}>
       <Text size="sm">{whyText(attempt, place, t)}</Text>
+      {isLeftAlone(attempt) && (
+        <Text size="sm">
+          {t("activity.leftBehind", {
+            name: keyInSentence(attempt.left, t),
+            because: leavingLabel(attempt.left.because, t),
+          })}
+        </Text>
+      )}
       {passedOver.length > 0 && (
         <div>
           <Text size="xs" c="dimmed">
@@ -178,6 +186,14 @@ function AttemptStory({ attempt, place, next }: AttemptStoryProps): ReactNode {
       </Text>
     </Stack>
   );
+}
+
+type Left = Attempt & { readonly left: NonNullable<Attempt["left"]> };
+
+/** Whether its former key is told of nowhere else: it rested before, and may be well again. */
+function isLeftAlone(attempt: Attempt): attempt is Left {
+  const { left, passed_over: passedOver } = attempt;
+  return left !== null && left.because !== "tried" && passedOver.every(({ key_id: id }) => id !== left.key_id);
 }
 
 function ToClient({ request }: { readonly request: Request }): ReactNode {

@@ -39,6 +39,11 @@ export function noticeText({ code, provider, facts }: NoticeFacts, t: TFunction)
       return { title: t("overview.noticeBaseUrl", { provider }), hint: t("overview.noticeBaseUrlHint", { count }) };
     case "keys_limited_together":
       return { title: t("overview.noticeLimited", { provider }), hint: t("overview.noticeLimitedHint") };
+    case "one_owner":
+      return {
+        title: t("overview.noticeOneOwner", { provider, owner: facts.owner ?? "" }),
+        hint: t("overview.noticeOneOwnerHint"),
+      };
     case "keys_unresolved":
       return {
         title: t("overview.noticeUnresolved", { provider, count }),
@@ -77,6 +82,7 @@ export function remedyOf(code: Notice["code"]): "pool" | "settings" | undefined 
     case "pool_exhausted":
     case "no_usable_key":
     case "keys_limited_together":
+    case "one_owner":
     case "keys_unresolved":
       return "pool";
     case "all_keys_refused":

@@ -1,6 +1,6 @@
 import { Anchor, Badge, EmptyState, Group, Skeleton, Tabs, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { IconAdjustments, IconArrowLeft, IconKey, IconMapOff, IconPlug } from "@tabler/icons-react";
+import { IconAdjustments, IconArrowLeft, IconDatabaseHeart, IconKey, IconMapOff, IconPlug } from "@tabler/icons-react";
 import { type ReactNode, useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
@@ -15,6 +15,7 @@ import { Page } from "../../parts/page.tsx";
 import classes from "./provider-page.module.css";
 import { kindLabel } from "../providers/provider-forms.ts";
 import { EnabledSwitch } from "../providers/provider-row.tsx";
+import { AffinityTab } from "./affinity/affinity-tab.tsx";
 import { ConnectTab } from "./connect-tab.tsx";
 import { PoolTab } from "./pool/pool-tab.tsx";
 import { SettingsTab } from "./settings-tab.tsx";
@@ -108,7 +109,7 @@ function Where({ provider: { slug, base_url: baseUrl } }: { readonly provider: P
   );
 }
 
-const parts = ["pool", "connect", "settings"] as const;
+const parts = ["pool", "affinity", "connect", "settings"] as const;
 
 function Parts({ provider }: { readonly provider: Provider }): ReactNode {
   const { t } = useTranslation();
@@ -124,6 +125,9 @@ function Parts({ provider }: { readonly provider: Provider }): ReactNode {
         <Tabs.Tab value="pool" leftSection={<IconKey size={16} />}>
           {t("provider.pool")}
         </Tabs.Tab>
+        <Tabs.Tab value="affinity" leftSection={<IconDatabaseHeart size={16} />}>
+          {t("affinity.heading")}
+        </Tabs.Tab>
         <Tabs.Tab value="connect" leftSection={<IconPlug size={16} />}>
           {t("provider.connect")}
         </Tabs.Tab>
@@ -133,6 +137,9 @@ function Parts({ provider }: { readonly provider: Provider }): ReactNode {
       </Tabs.List>
       <Tabs.Panel value="pool">
         <PoolTab provider={provider} />
+      </Tabs.Panel>
+      <Tabs.Panel value="affinity">
+        <AffinityTab key={provider.id} provider={provider} />
       </Tabs.Panel>
       <Tabs.Panel value="connect">
         <ConnectTab provider={provider} />

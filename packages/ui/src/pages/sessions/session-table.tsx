@@ -1,6 +1,6 @@
 import { ActionIcon, Anchor, Button, EmptyState, Group, Paper, Skeleton, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { IconActivity, IconArrowUp, IconFilterOff, IconMessages } from "@tabler/icons-react";
+import { IconActivity, IconArrowUp, IconDatabaseHeart, IconFilterOff, IconMessages } from "@tabler/icons-react";
 import { type ReactNode, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
@@ -19,6 +19,7 @@ import { useNowAndThen } from "../../parts/use-now-and-then.ts";
 import { useWindowRows } from "../../parts/use-window-rows.ts";
 import { FirstSteps } from "../overview/first-steps.tsx";
 import classes from "./session-table.module.css";
+import { SessionAffinityDrawer } from "./session-affinity.tsx";
 import { nameOf, useLiveSessions } from "./use-live-sessions.ts";
 
 /** What a row is taken to be high before it was drawn, in pixels. */
@@ -29,8 +30,9 @@ export function SessionTable({ filter }: { readonly filter: SessionFilter }): Re
   const { t } = useTranslation();
   const table = useRef<HTMLDivElement>(null);
   const [doomed, setDoomed] = useState<Session>();
+  const [opened, setOpened] = useState<Session>();
   const [isBusy, busyProps] = useIsBusyWith(table);
-  const live = useLiveSessions(filter, isBusy || doomed !== undefined);
+  const live = useLiveSessions(filter, isBusy || doomed !== undefined || opened !== undefined);
   const { sessions, error } = live;
   // So that "3 minutes ago" stays true.
   useNowAndThen(15_000);
@@ -59,7 +61,7 @@ export function SessionTable({ filter }: { readonly filter: SessionFilter }): Re
               </Button>
             </div>
           )}
-          <Rows sessions={sessions} onEnd={setDoomed} />
+          <Rows sessions={sessions} onEnd={setDoomed} onOpen={setOpened} />
           {live.hasMore && (
             <Button
               variant="default"
@@ -74,6 +76,7 @@ export function SessionTable({ filter }: { readonly filter: SessionFilter }): Re
           )}
         </div>
       )}
+      <SessionAffinityDrawer session={opened} onClose={() => setOpened(undefined)} />
       <EndDialog session={doomed} onClose={() => setDoomed(undefined)} onEnded={live.forget} />
     </>
   );
@@ -82,9 +85,10 @@ export function SessionTable({ filter }: { readonly filter: SessionFilter }): Re
 interface RowsProps {
   readonly sessions: readonly Session[];
   readonly onEnd: (session: Session) => void;
+  readonly onOpen: (session: Session) => void;
 }
 
-function Rows({ sessions, onEnd }: RowsProps): ReactNode {
+function Rows({ sessions, onEnd, onOpen }: RowsProps): ReactNode {
   const { t } = useTranslation();
   const list = useRef<HTMLDivElement>(null);
   const { data: providers } = useQuery(providersQuery);
@@ -127,6 +131,7 @@ function Rows({ sessions, onEnd }: RowsProps): ReactNode {
                 session={session}
                 providerName={providers?.find(({ id }) => id === session.provider_id)?.name}
                 onEnd={onEnd}
+                onOpen={onOpen}
               />
             </div>
           );
@@ -140,9 +145,10 @@ interface CellsProps {
   readonly session: Session;
   readonly providerName: string | undefined;
   readonly onEnd: (session: Session) => void;
+  readonly onOpen: (session: Session) => void;
 }
 
-function Cells({ session, providerName, onEnd }: CellsProps): ReactNode {
+function Cells({ session, providerName, onEnd, onOpen }: CellsProps): ReactNode {
   const { t } = useTranslation();
   const format = useFormat();
   const { id, carrier, provider, bound_at: boundAt, last_used_at: lastUsedAt, requests } = session;
@@ -196,6 +202,16 @@ function Cells({ session, providerName, onEnd }: CellsProps): ReactNode {
         {format.number(requests)}
       </Text>
       <div role="cell" className={classes.actions}>
+        <Tooltip label={t("affinity.sessionOpen")}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={() => onOpen(session)}
+            aria-label={t("affinity.sessionOpenNamed", { session: id })}
+          >
+            <IconDatabaseHeart size={16} />
+          </ActionIcon>
+        </Tooltip>
         <Tooltip label={t("sessions.viewRequests")}>
           <ActionIcon
             variant="subtle"

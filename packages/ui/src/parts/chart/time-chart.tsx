@@ -34,7 +34,7 @@ export function TimeChart({ rows, series, timeLabel, valueLabel, height }: TimeC
       barChartProps={{ barGap: 0, barCategoryGap: "12%" }}
       tickLine="none"
       xAxisProps={{ minTickGap: 24, interval: "preserveStartEnd" }}
-      yAxisProps={{ width: 44, allowDecimals: false }}
+      yAxisProps={{ width: 56, allowDecimals: false }}
       tooltipProps={{ isAnimationActive: false }}
     />
   );

@@ -1,7 +1,7 @@
-import { Alert, Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Autocomplete, Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -9,6 +9,7 @@ import { call } from "../../../api/client.ts";
 import { useErrorText } from "../../../api/error-text.ts";
 import { useFieldTexts } from "../../../api/fault-text.ts";
 import type { Key } from "../../../api/openapi.ts";
+import { keysQuery } from "../../../api/queries.ts";
 import { queryKeys } from "../../../api/query-keys.ts";
 import { amountOf } from "../../../parts/amount.ts";
 import { AmountInput } from "../../../parts/amount-input.tsx";
@@ -18,7 +19,7 @@ import { type AtStake, FormDialog } from "../../../parts/form-dialog.tsx";
 import { useDialogCall } from "../../../parts/use-dialog-call.ts";
 import { useStake } from "../../../parts/use-stake.ts";
 import { useNotify } from "../../../parts/notify.ts";
-import { isWeight, nameOf } from "./key-facts.ts";
+import { groupsOf, isWeight, nameOf } from "./key-facts.ts";
 import { faultOfKeyText, type KeyTextFault, trimKeyText, variableNameOf } from "./key-text.ts";
 import { VariableState } from "./variable-state.tsx";
 
@@ -48,6 +49,7 @@ interface KeyValues {
   readonly api_key: string;
   readonly label: string;
   readonly weight: string;
+  readonly group: string;
 }
 
 interface KeyFormProps extends Pick<KeyDialogProps, "providerId" | "value"> {
@@ -59,7 +61,12 @@ function KeyForm({ providerId, value, onStake }: KeyFormProps): ReactNode {
   const errorText = useErrorText();
   const fieldTexts = useFieldTexts();
   const form = useForm<KeyValues>({
-    initialValues: { api_key: "", label: value?.label ?? "", weight: String(value?.weight ?? 1) },
+    initialValues: {
+      api_key: "",
+      label: value?.label ?? "",
+      weight: String(value?.weight ?? 1),
+      group: value?.group ?? "",
+    },
     validate: {
       api_key: (text) => {
         if (value && trimKeyText(text) === "") return null;
@@ -67,15 +74,18 @@ function KeyForm({ providerId, value, onStake }: KeyFormProps): ReactNode {
         return fault === undefined ? null : faultText(fault, t);
       },
       label: (text) => (text.trim().length > 200 ? t("keys.labelTooLong") : null),
+      group: (text) => (text.trim().length > 100 ? t("keys.groupTooLong") : null),
       weight: (weight) => (isWeight(amountOf(weight)) ? null : t("keys.weightRange")),
     },
   });
   useStake(form.isDirty(), onStake);
-  const { label, weight } = form.values;
+  const { data: keys = [] } = useQuery(keysQuery(providerId));
+  const { label, weight, group } = form.values;
   // Only what was changed here: someone else may have changed the rest meanwhile.
   const changed = {
     ...(form.isDirty("label") ? { label: label.trim() } : {}),
     ...(form.isDirty("weight") ? { weight: amountOf(weight) } : {}),
+    ...(form.isDirty("group") ? { group: group.trim() } : {}),
   };
   const { isBusy } = useDialog();
   const save = useSaveKey(providerId, value, (error) => form.setErrors(fieldTexts(error)));
@@ -102,6 +112,12 @@ function KeyForm({ providerId, value, onStake }: KeyFormProps): ReactNode {
           styles={{ wrapper: { maxWidth: "10rem" } }}
           {...form.getInputProps("weight")}
         />
+        <Autocomplete
+          label={t("keys.group")}
+          description={t("keys.groupHint")}
+          data={groupsOf(keys)}
+          {...form.getInputProps("group")}
+        />
         {save.error !== null && Object.keys(form.errors).length === 0 && (
           <Alert color="red" role="alert">
             {errorText(save.error)}
@@ -120,7 +136,7 @@ function KeyForm({ providerId, value, onStake }: KeyFormProps): ReactNode {
 
 interface Entered {
   readonly api_key: string;
-  readonly changed: { readonly label?: string; readonly weight?: number };
+  readonly changed: { readonly label?: string; readonly weight?: number; readonly group?: string };
 }
 
 function useSaveKey(providerId: string, value: Key | undefined, onFailed: (error: Error) => void) {

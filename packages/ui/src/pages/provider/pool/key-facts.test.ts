@@ -5,9 +5,11 @@ import {
   disabledTogether,
   filterKeys,
   firstBack,
+  groupsOf,
   neverSelectedOf,
   moved,
   nameOf,
+  ownerOf,
   sharesOf,
   standstillOf,
 } from "./key-facts.ts";
@@ -21,6 +23,8 @@ function aKey(parts: Partial<Key> = {}): Key {
     weight: 1,
     enabled: true,
     order: 0,
+    group: "",
+    organization: null,
     status: "available",
     status_reason: null,
     cooldown_until: null,
@@ -34,10 +38,46 @@ function aKey(parts: Partial<Key> = {}): Key {
   };
 }
 
-const refused = { code: "authentication_failed", http_status: 401, message: null, at: "", wait: null } as const;
+const refused = {
+  code: "authentication_failed",
+  http_status: 401,
+  message: null,
+  at: "",
+  wait: null,
+  shared_from: null,
+} as const;
 
 it("calls a key by its label, and one without by its mask", () => {
   expect([nameOf(aKey({ label: "Main" })), nameOf(aKey())]).toEqual(["Main", "sk-…9f2c"]);
+});
+
+describe("the owner of a pool", () => {
+  it.each<[string, readonly Partial<Key>[], string | undefined]>([
+    ["is the one organization of all keys", [{ organization: "acme" }, { organization: "acme" }], "acme"],
+    ["is nobody's where one key has told none yet", [{ organization: "acme" }, {}], undefined],
+    ["is nobody's where there are two", [{ organization: "acme" }, { organization: "other" }], undefined],
+    ["is nobody's with one key alone", [{ organization: "acme" }], undefined],
+    ["leaves disabled keys out", [{ group: "a" }, { group: "a" }, { group: "b", enabled: false }], "a"],
+    [
+      "is what the operator says rather than the provider: two projects of one organization",
+      [
+        { group: "one", organization: "acme" },
+        { group: "two", organization: "acme" },
+      ],
+      undefined,
+    ],
+    [
+      "is nobody's where only some are grouped",
+      [{ group: "one", organization: "acme" }, { organization: "acme" }],
+      undefined,
+    ],
+  ])("%s", (_, keys, owner) => {
+    expect(ownerOf(keys.map(aKey))).toBe(owner);
+  });
+
+  it("offers each group once, by the alphabet", () => {
+    expect(groupsOf([aKey({ group: "b" }), aKey(), aKey({ group: "a" }), aKey({ group: "b" })])).toEqual(["a", "b"]);
+  });
 });
 
 describe("shares", () => {

@@ -6,6 +6,20 @@ export function nameOf({ label, api_key: masked }: Pick<Key, "label" | "api_key"
   return label === "" ? masked : isolated(label);
 }
 
+/** The groups that keys are in, by the alphabet. */
+export function groupsOf(keys: readonly Pick<Key, "group">[]): readonly string[] {
+  return [...new Set(keys.map(({ group }) => group))].filter((group) => group !== "").sort();
+}
+
+/** Whose all the keys are that may serve: undefined unless there are several of one group, or without groups of one organization. */
+export function ownerOf(keys: readonly Pick<Key, "group" | "organization" | "enabled">[]): string | undefined {
+  const able = keys.filter(({ enabled }) => enabled);
+  const isGrouped = able.some(({ group }) => group !== "");
+  const owners = new Set(able.map(({ group, organization }) => (isGrouped ? group : (organization ?? ""))));
+  const [owner = ""] = owners;
+  return able.length > 1 && owners.size === 1 && owner !== "" ? owner : undefined;
+}
+
 export function isWeight(weight: number): boolean {
   return Number.isInteger(weight) && weight >= 1 && weight <= 100;
 }
@@ -44,7 +58,8 @@ export function filterKeys(keys: readonly Key[], { status, search }: KeyFilter):
   if (status === "all" && wanted === "") return keys;
   return keys.filter(
     (key) =>
-      (status === "all" || key.status === status) && `${key.label} ${key.api_key}`.toLowerCase().includes(wanted),
+      (status === "all" || key.status === status) &&
+      `${key.label} ${key.api_key} ${key.group} ${key.organization ?? ""}`.toLowerCase().includes(wanted),
   );
 }
 

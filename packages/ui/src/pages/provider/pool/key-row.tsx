@@ -116,6 +116,7 @@ export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
               </Text>
             )}
             <ManagedBadge by={key.managed_by} />
+            <Owner value={key} />
           </Stack>
         </div>
         <div role="cell" className={classes.weight}>
@@ -152,6 +153,25 @@ export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
     </div>
   );
 });
+
+/** The group that it was given, else whose the provider says that it is. */
+function Owner({ value: { group, organization } }: { readonly value: Key }): ReactNode {
+  const { t } = useTranslation();
+  if (group === "" && organization === null) return null;
+  const text =
+    group === "" ? t("keys.organizationNamed", { organization: organization ?? "" }) : t("keys.groupNamed", { group });
+  return (
+    <Text
+      size="xs"
+      c="dimmed"
+      className={classes.name}
+      title={text}
+      {...(group === "" && { "data-hint": t("keys.organizationHint") })}
+    >
+      {text}
+    </Text>
+  );
+}
 
 function ShareText({ value, shares }: { readonly value: Key; readonly shares: Shares }): ReactNode {
   const { t } = useTranslation();

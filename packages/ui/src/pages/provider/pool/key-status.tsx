@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Settings, StatusReason } from "../../../api/openapi.ts";
 import { type Format, useFormat } from "../../../format/format.ts";
+import { keyInSentence } from "../../../parts/key-name.ts";
 import { useTimeLeft } from "../../../parts/use-time-left.ts";
 import { VariableState } from "./variable-state.tsx";
 import classes from "./key-status.module.css";
@@ -111,6 +112,11 @@ export function KeyReason({ value, cooldown }: { readonly value: Key; readonly c
 
 type Cooldown = Settings["cooldown"];
 
+/** The key that it rests with. */
+function sharedName({ status_reason: reason }: Key, t: TFunction): string {
+  return keyInSentence(reason?.shared_from ?? {}, t);
+}
+
 interface Words {
   readonly t: TFunction;
   readonly format: Format;
@@ -142,6 +148,7 @@ function sentences(key: Key, reason: Reason, words: Words): readonly string[] {
 function cooldownSentences(key: Key, { t, format, cooldown }: Words): readonly string[] {
   const { consecutive_failures: count } = key;
   const wait = key.status_reason?.wait;
+  if (wait === "shared") return [t("keys.waitShared", { name: sharedName(key, t) })];
   if (wait === "fixed") return [t("keys.waitFixed")];
   if (wait === "stated") return [t("keys.waitStated")];
   if (wait === "quota") return [t("keys.waitQuota")];

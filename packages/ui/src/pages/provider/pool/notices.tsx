@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Stack } from "@mantine/core";
-import { IconAlertTriangle, IconHourglass } from "@tabler/icons-react";
+import { IconAlertTriangle, IconHourglass, IconUsersGroup } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Key, Provider } from "../../../api/openapi.ts";
 import { useTimeLeft } from "../../../parts/use-time-left.ts";
 import { useNotify } from "../../../parts/notify.ts";
-import { countByStatus, disabledTogether, firstBack, standstillOf } from "./key-facts.ts";
+import { countByStatus, disabledTogether, firstBack, ownerOf, standstillOf } from "./key-facts.ts";
 import { reasonLabel } from "./key-status.tsx";
 import type { KeyActions } from "./use-key-actions.ts";
 
@@ -19,14 +19,25 @@ export interface PoolNoticesProps {
 /** What is wrong with the pool as a whole, and what to do about it. */
 export function PoolNotices({ keys, actions, onAdd }: PoolNoticesProps): ReactNode {
   const together = disabledTogether(keys);
-  if (together.length === 0 && countByStatus(keys).available > 0) return null;
+  const owner = ownerOf(keys);
+  if (together.length === 0 && owner === undefined && countByStatus(keys).available > 0) return null;
   return (
     <Stack gap="sm">
+      {owner !== undefined && <OneOwner owner={owner} />}
       <NobodyServes keys={keys} onAdd={onAdd} />
       {together.map(({ reason, ids }) => (
         <DisabledTogether key={reason} reason={reason} count={ids.length} actions={actions} />
       ))}
     </Stack>
+  );
+}
+
+function OneOwner({ owner }: { readonly owner: string }): ReactNode {
+  const { t } = useTranslation();
+  return (
+    <Alert color="yellow" icon={<IconUsersGroup />} title={t("keys.oneOwner", { owner })}>
+      {t("keys.oneOwnerHint")}
+    </Alert>
   );
 }
 
