@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import {
   type RunningGateway,
@@ -50,6 +51,17 @@ export interface Reader extends AsyncDisposable {
   readonly type: (code: string) => Promise<string>;
 }
 
+/** What another tool has left. */
+function writeOneApi(path: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(`
+    CREATE TABLE channels (id integer PRIMARY KEY, type integer, key text, status integer, name text, weight integer,
+      base_url text, other text, models text, "group" text, model_mapping text, priority bigint);
+    INSERT INTO channels (type, key, status, name, weight, base_url, models, "group", priority)
+      VALUES (43, '${keyFor("former")}', 1, 'former', 1, '', 'deepseek-chat', 'default', 0);`);
+  db.close();
+}
+
 /**
  * @param prepared whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later
  */
@@ -59,6 +71,7 @@ export async function aReader({ prepared }: { readonly prepared: boolean }): Pro
   const shims = join(home, "shims");
   for (const path of [folder, shims]) mkdirSync(path);
   const keys = ["Ada", "Ben", "one", "two", "typed", "variable"].map(keyFor);
+  writeOneApi(join(folder, "one-api.db"));
   writeFileSync(join(folder, "keys.txt"), `${keyFor("one")}\n${keyFor("two")},Second,2\n`);
   const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
   const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
@@ -94,6 +107,12 @@ case "\${1:-}" in
     # While no gateway runs.
     export KEYWHEEL_DATA_DIR="$HOME/other"
     ${program} provider add openai > /dev/null ;;
+  connect)
+    # Where a gateway token is asked for, somebody types one.
+    if [[ " $* " == *" --token - "* ]]; then
+      ${program} token create "given $RANDOM" | ${program} "$@"
+      exit
+    fi ;;
   key)
     # Where a key is asked for, somebody types one.
     if [ "\${2:-}" = add ] && { [ $# -lt 4 ] || [[ "$4" == --* ]]; }; then
@@ -138,6 +157,7 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
   const type = async (code: string): Promise<string> => {
     const script = code
       .replaceAll("http://127.0.0.1:8787", gateway.url)
+      .replaceAll("https://gateway.example", gateway.url)
       .replaceAll(/ --port \d+/g, "")
       .replaceAll("/mnt/safe", home);
     try {

@@ -32,6 +32,7 @@ const calls: Readonly<Record<string, string>> = {
   "provider add": "openai --base-url PROVIDER",
   "provider set": "openai --name Main",
   "provider list": "",
+  "provider affinity": "openai",
   "key add": "openai $MAIN_KEY --label main",
   "key import": "openai keys.txt",
   "key list": "",
@@ -71,8 +72,8 @@ const calls: Readonly<Record<string, string>> = {
   version: "",
   demo: "--no-open --seconds 5",
 };
-/** One that goes on until it is ended, and one that needs a gateway which follows a file. */
-const others = ["start", "config reload"];
+/** One that goes on until it is ended, and those that need a gateway which follows a file, or has served a session. */
+const others = ["start", "config reload", "session show"];
 
 it("knows how each command is called: say it in this test where you add one", () => {
   expect([...Object.keys(calls), ...others].sort()).toEqual([...commands].sort());
