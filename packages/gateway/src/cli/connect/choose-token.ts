@@ -32,9 +32,10 @@ export async function chooseToken(api: ApiClient, terminal: Terminal, wishes: To
   if (made !== undefined) return { origin: "new", name: made === true ? clientId : made };
   if (given === undefined && !isToken(found) && !requiresToken) return { origin: "none" };
 
+  // First: it may be made only now, by what is piped in here.
+  const token = given === undefined ? undefined : await readGivenToken(terminal, given);
   const { data: known } = await api.call<List<Token>>("GET", "/tokens");
-  if (given !== undefined) {
-    const token = await readGivenToken(terminal, given);
+  if (token !== undefined) {
     const problem = problemWith(token, known, targets);
     if (problem !== undefined) throw failed(`${problem} \`keywheel token list\` shows them; --new-token makes one.`);
     return { origin: "given", token };
