@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { programEntries, root } from "./lib/root.mjs";
 
 const gateway = join(root, "packages", "gateway");
 const parts = join(gateway, "dist", "parts");
+const list = join(gateway, "dist", ".parts.json");
 /** A gateway that runs from here loads some of its parts only when they are asked for, and a build must not take them away. */
 const keptDays = 30;
 
@@ -33,6 +34,7 @@ async function bundleProgram() {
     },
   });
   try {
+    const replaced = listedParts();
     const { output } = await bundle.write({
       dir: join(gateway, "dist"),
       format: "esm",
@@ -45,10 +47,20 @@ async function bundleProgram() {
     }
     const modules = output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
     writeFileSync(join(gateway, "dist", "third-party-licenses.txt"), licensesOf(modules));
-    removeOld(new Set(output.map(({ fileName }) => basename(fileName))));
+    const current = output.map(({ fileName }) => basename(fileName));
+    // Their time begins when they are replaced, not when they were built.
+    for (const name of replaced)
+      if (existsSync(join(parts, name))) utimesSync(join(parts, name), new Date(), new Date());
+    writeFileSync(list, JSON.stringify(current));
+    removeOld(new Set(current));
   } finally {
     await bundle.close();
   }
+}
+
+/** The parts of the build that is there. */
+function listedParts() {
+  return existsSync(list) ? /** @type {string[]} */ (JSON.parse(readFileSync(list, "utf8"))) : [];
 }
 
 /**

@@ -260,6 +260,11 @@ describe("keywheel config export", () => {
     await using gateway = await runGateway();
     await gateway.api("POST", "/providers", { preset: "openai" });
     await gateway.api("POST", "/providers/openai/keys", { api_key: secret, label: "Prod", weight: 3 });
+    // Of one name, as `connect --new-token` makes them on two machines; and one that is good for nothing any more.
+    const gone = await gateway.api<{ id: string }>("POST", "/providers", { preset: "mistral" });
+    for (const name of ["laptop", "laptop"]) await gateway.api("POST", "/tokens", { name });
+    await gateway.api("POST", "/tokens", { name: "gone", providers: [gone.id] });
+    await gateway.api("DELETE", `/providers/${gone.id}`);
     const file = join(home.home, "keywheel.yaml");
     const env = { KEYWHEEL_DATA_DIR: gateway.dataDir };
 
@@ -270,6 +275,10 @@ describe("keywheel config export", () => {
       "version: 1\nproviders:\n  openai:\n    keys:\n      - api_key: $OPENAI_KEY_1\n        label: Prod\n        weight: 3\n",
     );
     expect(readFileSync(file, "utf8")).not.toContain(secret);
+    expect([...readFileSync(file, "utf8").matchAll(/^  (\S[^:]*):\n    sha256/gm)].map(([, name]) => name)).toEqual([
+      "laptop",
+      "laptop 2",
+    ]);
     const before = await gateway.api<{ data: { id: string }[] }>("GET", "/providers/openai/keys");
     await gateway.kill("SIGTERM");
     await using again = await runGateway({

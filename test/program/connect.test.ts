@@ -441,6 +441,8 @@ describe("at a gateway that somebody else runs", () => {
     const shown = await keywheel("connect claude-code --token -", token);
     const written = await keywheel("connect claude-code --token - --write", token);
     const again = await keywheel("connect claude-code --write");
+    await using other = await startScriptedProvider({ kind: "anthropic", keys: [secret] });
+    await runCommand(["connect", "claude-code", "--write", "--url", other.origin], { home: place.home });
     const refusals = await Promise.all(
       [
         "connect claude-code",
@@ -462,6 +464,9 @@ describe("at a gateway that somebody else runs", () => {
     expect(shown.stdout).toContain(`"ANTHROPIC_BASE_URL": "${gateway.url}/anthropic"`);
     expect([written.code, written.stdout]).toEqual([0, expect.stringContaining("Wrote ~/.claude/settings.json")]);
     expect(again.stdout).toContain("is as it should be");
+    // The token of one gateway is not shown to whoever else is named.
+    expect(other.requests.length).toBeGreaterThan(0);
+    expect(JSON.stringify(other.requests.map(({ rawHeaders }) => rawHeaders))).not.toContain(token);
     const { env } = JSON.parse(read(place.home, ".claude/settings.json")) as { readonly env: Record<string, string> };
     const client = new Anthropic({
       baseURL: env["ANTHROPIC_BASE_URL"] ?? "",

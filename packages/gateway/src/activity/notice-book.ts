@@ -136,12 +136,9 @@ export class NoticeBook {
   resolve(code: NoticeCode, providerId?: string): void {
     const held = this.#held.get(nameOf(code, providerId));
     if (held === undefined || held.resolvedAt !== undefined) return;
-    if (held.isDismissed) {
-      this.#held.delete(nameOf(code, providerId));
-      return;
-    }
     held.resolvedAt = this.#clock.now();
     this.#tell(held);
+    if (held.isDismissed) this.#held.delete(nameOf(code, providerId));
   }
 
   /** Takes it off the list, until it happens again or what it tells changes. @returns false if there is no such notice */

@@ -39,15 +39,16 @@ export class Keychain {
     const waiting: Resolution = { kind: "unset", message: `The keychain is asked for ${service}/${account}` };
     const entry = { askedAt: now, resolution: known?.resolution ?? waiting };
     this.#known.set(account, entry);
-    void this.#ask(account).then((resolution) => {
-      entry.resolution = resolution;
+    void this.#ask(account).then(({ isCertain, resolution }) => {
+      // One that does not answer just now takes nothing away.
+      if (isCertain || entry.resolution === waiting) entry.resolution = resolution;
       this.#options.onChange();
     });
     return entry.resolution;
   }
 
   /** Never rejects. */
-  #ask(account: string): Promise<Resolution> {
+  #ask(account: string): Promise<{ readonly resolution: Resolution; readonly isCertain: boolean }> {
     const isMac = (this.#options.platform ?? platform()) === "darwin";
     const [tool, words] = isMac
       ? (["security", ["find-generic-password", "-s", service, "-a", account, "-w"]] as const)
@@ -55,9 +56,12 @@ export class Keychain {
     const env = { ...(this.#options.environment ?? process.env) };
     return new Promise((resolve) => {
       execFile(tool, words, { timeout: patienceMs, maxBuffer: 65_536, env }, (error, stdout, stderr) => {
-        if (error === null && stdout !== "")
-          return resolve(readValue(`The keychain entry ${service}/${account}`, stdout));
-        resolve({ kind: "unset", message: whyNot({ error, stderr, tool, account }) });
+        if (error === null && stdout !== "") {
+          const resolution = readValue(`The keychain entry ${service}/${account}`, stdout);
+          return resolve({ resolution, isCertain: true });
+        }
+        const failure = { error, stderr, tool, account };
+        resolve({ resolution: { kind: "unset", message: whyNot(failure) }, isCertain: hasNone(failure) });
       });
     });
   }
@@ -70,6 +74,14 @@ interface Failure {
   readonly account: string;
 }
 
+/** Whether the keychain has answered, and has no such entry. */
+function hasNone({ error, stderr }: Failure): boolean {
+  const isGone =
+    error !== null && (("code" in error && error.code === "ENOENT") || ("killed" in error && error.killed === true));
+  // Both tools end with a code and without a word, or with this one.
+  return !isGone && (stderr.trim() === "" || /could not be found/.test(stderr));
+}
+
 function whyNot({ error, stderr, tool, account }: Failure): string {
   if (error !== null && "code" in error && error.code === "ENOENT") {
     const hint = tool === "secret-tool" ? " (libsecret-tools). On a server use `file:/path` or `$NAME` instead" : "";
@@ -78,9 +90,7 @@ function whyNot({ error, stderr, tool, account }: Failure): string {
   if (error !== null && "killed" in error && error.killed === true) {
     return `The keychain did not answer within ${patienceMs / 1000} s`;
   }
-  // Both tools end with a code and without a word, or with this one, where there is no such entry.
-  if (stderr.trim() === "" || /could not be found/.test(stderr))
-    return `The keychain has no entry ${service}/${account}`;
+  if (hasNone({ error, stderr, tool, account })) return `The keychain has no entry ${service}/${account}`;
   const [said = ""] = stderr.trim().split("\n");
   return `There is no keychain that answers here: ${said.slice(0, 200).replace(/\.$/, "")}`;
 }

@@ -34,14 +34,19 @@ export function lineOfText(minLength: number, maxLength: number) {
  * Values are repeated so that a typing error is seen, but for fields that may hold a secret.
  *
  * @param input what was validated, to say what came
+ * @param isSafe whether what stands at a path may be repeated; default: anything but what is called as secrets are
  */
-export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldRefusal[] {
-  return error.issues.flatMap((issue) => fieldErrorsOfIssue(issue, input));
+export function fieldErrorsOf(
+  error: z.ZodError,
+  input: unknown,
+  isSafe: (path: string) => boolean = isNoSecret,
+): FieldRefusal[] {
+  return error.issues.flatMap((issue) => fieldErrorsOfIssue(issue, input, isSafe));
 }
 
 type Issue = z.core.$ZodIssue;
 
-function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldRefusal[] {
+function fieldErrorsOfIssue(issue: Issue, input: unknown, isSafe: (path: string) => boolean): FieldRefusal[] {
   const path = joinPath(issue.path);
   // A custom issue is a rule with a sentence of its own; the others are phrases (see `expects`).
   if (issue.code === "custom") return [{ path, message: issue.message, code: "refused" }];
@@ -57,7 +62,9 @@ function fieldErrorsOfIssue(issue: Issue, input: unknown): FieldRefusal[] {
   if (value === undefined && path !== "") {
     return [{ path, message: `${name} is missing: expected ${phrase}`, code: "missing" }];
   }
-  return [{ path, message: `Expected ${name} to be ${phrase}, got ${describe(value, path)}`, ...faultOf(issue) }];
+  return [
+    { path, message: `Expected ${name} to be ${phrase}, got ${describe(value, isSafe(path))}`, ...faultOf(issue) },
+  ];
 }
 
 function faultOf(issue: Issue): Omit<TextFault, "message"> {
@@ -104,11 +111,17 @@ function withArticle(expected: string): string {
 
 const mayHoldSecrets = new Set(["api_key", "token", "text", "code", "passphrase", "masked"]);
 
-function describe(value: unknown, path: string): string {
+function isNoSecret(path: string): boolean {
+  return !mayHoldSecrets.has(path.split(".").at(-1) ?? "");
+}
+
+function describe(value: unknown, isSafe: boolean): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
+  // A key may be digits alone.
+  if (typeof value === "number" && !isSafe) return "a number";
   if (typeof value !== "string") return String(value);
-  if (mayHoldSecrets.has(path.split(".").at(-1) ?? "")) return "text";
+  if (!isSafe) return "text";
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
 }
 

@@ -264,6 +264,18 @@ describe("notices", () => {
     expect((await notices()).map(({ code }) => code).sort()).toEqual(["keys_unresolved", "pool_exhausted"]);
   });
 
+  it("are told as over also once they were dismissed: others hear of them who dismiss nothing", async () => {
+    ended({ status: 429, error: "pool_exhausted", standing });
+    for (const { id } of await notices()) await bench.call("DELETE", `/api/notices/${id}`);
+    const told = (): number => bench.told.filter((type) => type === "notice").length;
+    const before = told();
+
+    ended({ keyId: "key_a" });
+
+    expect(told()).toBe(before + 1);
+    expect(await notices()).toEqual([]);
+  });
+
   it("are told as events: when they begin, seldom while they go on, and when they are over", async () => {
     const told = (): number => bench.told.filter((type) => type === "notice").length;
     for (let n = 0; n < 100; n++) ended({ status: 429, error: "pool_exhausted", standing });

@@ -33,19 +33,23 @@ export async function insertDeliveries(
   return taken;
 }
 
+/** What is taken of what is due. */
+interface DueLimits {
+  readonly now: number;
+  readonly leaseUntil: number;
+  readonly limit: number;
+  /** Webhooks whose deliveries are left where they are. */
+  readonly except?: readonly string[] | undefined;
+}
+
 /** Those that are due, oldest first; nobody else is given them before `leaseUntil`. */
 export async function takeDueDeliveries(
   trx: Transaction<Database>,
-  { now, leaseUntil, limit }: { readonly now: number; readonly leaseUntil: number; readonly limit: number },
+  { now, leaseUntil, limit, except = [] }: DueLimits,
 ): Promise<readonly DeliveryRecord[]> {
-  const due = await trx
-    .selectFrom("webhook_deliveries")
-    .select("id")
-    .where("next_at", "<=", now)
-    .orderBy("next_at")
-    .orderBy("seq")
-    .limit(limit)
-    .execute();
+  let all = trx.selectFrom("webhook_deliveries").select("id").where("next_at", "<=", now);
+  if (except.length > 0) all = all.where("webhook_id", "not in", except);
+  const due = await all.orderBy("next_at").orderBy("seq").limit(limit).execute();
   if (due.length === 0) return [];
   const taken = await trx
     .updateTable("webhook_deliveries")

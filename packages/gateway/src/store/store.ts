@@ -428,6 +428,8 @@ export interface Store {
     readonly now: number;
     readonly leaseUntil: number;
     readonly limit: number;
+    /** Webhooks whose deliveries are left where they are. */
+    readonly except?: readonly string[];
   }): Promise<readonly DeliveryRecord[]>;
   /** When the next one is due; undefined if none waits. */
   nextDeliveryAt(): Promise<number | undefined>;

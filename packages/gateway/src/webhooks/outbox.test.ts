@@ -34,6 +34,11 @@ const down: SentWebhook = {
   problem: "The receiver's address refuses connections.",
 };
 
+/** A receiver that takes everything and answers nothing. */
+function silence(signal: AbortSignal): Promise<SentWebhook> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(down)));
+}
+
 async function openBench(hooks: readonly WebhookRecord[] = [aWebhookRecord()]): Promise<Bench> {
   const dataDir = mkdtempSync(join(tmpdir(), "keywheel-outbox-"));
   const store = await openStore({ dataDir, masterKey: Buffer.alloc(32, "outbox").toString("base64") });
@@ -66,7 +71,8 @@ async function openBench(hooks: readonly WebhookRecord[] = [aWebhookRecord()]): 
         random: () => 0.5,
         warn: () => {},
         onAttempt: (type, outcome) => void ends.push(`${type} ${outcome}`),
-        send: async (url, { headers, body }) => {
+        send: async (url, { headers, body }, signal) => {
+          if (url === "http://silent/") return await silence(signal);
           arrived.push({ url, id: headers[headers.indexOf("webhook-id") + 1] ?? "", body });
           return (bench.answers.length > 1 ? bench.answers.shift() : bench.answers[0]) ?? ok;
         },
@@ -128,6 +134,17 @@ describe("the outbox", () => {
         { type: "key.disabled", delivered: true, attempts: 1, lastStatus: 204, nextAt: null },
       ]),
     );
+  });
+
+  it("keeps nobody waiting for a receiver that does not answer", async () => {
+    const bench = await openBench([
+      aWebhookRecord({ url: "http://silent/" }),
+      aWebhookRecord({ id: "whk_2", url: "http://other/" }),
+    ]);
+    for (let n = 0; n < 40; n++) tell(bench);
+
+    await soon(() => expect(bench.arrived).toHaveLength(40));
+    expect(new Set(bench.arrived.map(({ url }) => url))).toEqual(new Set(["http://other/"]));
   });
 
   it("tries again with the same id, later and later, and then gives up", async () => {

@@ -69,7 +69,9 @@ const mostWaiting = 1_000;
 const settledKept = 100;
 /** Whoever has taken a delivery has so long to settle it: more than an attempt may take. After a crash it is due again then. */
 const leaseMs = 30_000;
-const takenAtOnce = 20;
+/** Under way at once, to all receivers and to one of them. */
+const placesOfAll = 20;
+const placesOfOne = 4;
 /** What another gateway left behind is looked for so often, too. */
 const lookEveryMs = 30_000;
 const storeAwayMs = 5_000;
@@ -156,14 +158,8 @@ export class Outbox {
     let nextMs = lookEveryMs;
     try {
       if (!(await this.#writeFresh())) return this.#wakeIn(storeAwayMs);
-      if (webhooks.list().length === 0) return;
-      while (!this.#ending.signal.aborted) {
-        const now = clock.now();
-        const due = await store.takeDueDeliveries({ now, leaseUntil: now + leaseMs, limit: takenAtOnce });
-        if (due.length === 0) break;
-        await Promise.all(due.map((delivery) => this.#deliver(delivery)));
-        await store.pruneDeliveries(settledKept);
-      }
+      if (webhooks.list().length === 0) return this.#wakeIn(lookEveryMs);
+      await this.#deliverDue();
       const nextAt = await store.nextDeliveryAt();
       if (nextAt !== undefined) nextMs = Math.max(0, nextAt - clock.now());
     } catch (error) {
@@ -171,6 +167,47 @@ export class Outbox {
       nextMs = storeAwayMs;
     }
     this.#wakeIn(nextMs);
+  }
+
+  /** All that is due. A receiver that is slow keeps a few places, and the others theirs. */
+  async #deliverDue(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const underWay = new Set<Promise<void>>();
+    const places = new Map<string, number>();
+    let failure: unknown;
+    let ended = 0;
+    try {
+      for (;;) {
+        const endedBefore = ended;
+        const now = clock.now();
+        const except = [...places].flatMap(([id, count]) => (count >= placesOfOne ? [id] : []));
+        const limit = Math.min(placesOfOne, placesOfAll - underWay.size);
+        const due =
+          limit === 0 || this.#ending.signal.aborted
+            ? []
+            : await store.takeDueDeliveries({ now, leaseUntil: now + leaseMs, limit, except });
+        for (const delivery of due) {
+          const { webhookId } = delivery;
+          places.set(webhookId, (places.get(webhookId) ?? 0) + 1);
+          const delivering = this.#deliver(delivery)
+            .catch((error: unknown) => (failure ??= error))
+            .then(() => {
+              ended++;
+              underWay.delete(delivering);
+              places.set(webhookId, (places.get(webhookId) ?? 1) - 1);
+            });
+          underWay.add(delivering);
+        }
+        if (underWay.size === 0) return;
+        // One that ended while it was looked has made room for what was left out.
+        if (due.length === 0 && ended === endedBefore) await Promise.race(underWay);
+        // oxlint-disable-next-line typescript/only-throw-error -- it is given on as it came
+        if (failure !== undefined) throw failure;
+        await store.pruneDeliveries(settledKept);
+      }
+    } finally {
+      await Promise.allSettled(underWay);
+    }
   }
 
   /** @returns whether nothing is left that only memory holds */

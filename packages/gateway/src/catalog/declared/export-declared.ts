@@ -26,15 +26,29 @@ export function exportDeclared(
     };
     return [slug, providerOf(entry, textOf)] as const;
   });
-  const shownTokens = Object.fromEntries(tokens.map((token) => [token.name, tokenOf(token, ground)]));
+  const names = new Set<string>();
+  const shownTokens = Object.fromEntries(
+    tokens
+      // One whose providers are all gone is good for nothing, and no file can say so.
+      .filter(({ providerIds }) => providerIds === null || providerIds.some((id) => ground.byId(id) !== undefined))
+      .map((token) => [distinct(token.name, names), tokenOf(token, ground)]),
+  );
   return {
     document: {
       version: 1,
       providers: Object.fromEntries(providers),
-      ...(tokens.length === 0 ? {} : { tokens: shownTokens }),
+      ...(names.size === 0 ? {} : { tokens: shownTokens }),
     },
     variables,
   };
+}
+
+/** Names are one's own in a file, and not here. */
+function distinct(name: string, taken: Set<string>): string {
+  let own = name;
+  for (let n = 2; taken.has(own); n += 1) own = `${name} ${n}`;
+  taken.add(own);
+  return own;
 }
 
 type TextOf = (secret: KeySecret, label: string) => string;

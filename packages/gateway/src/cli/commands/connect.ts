@@ -82,7 +82,10 @@ export async function connectFromOutside(
   }
   const place = placeOf(context.terminal);
   const targets = outsideTargets({ client, wanted: flags.provider ?? [], kind: flags.kind, gatewayUrl });
-  const found = flags.write || flags.dryRun ? tokenThere(client.setUp(targets, undefined, place)) : undefined;
+  const setup = client.setUp(targets, undefined, place);
+  // A token is sent to nobody but the gateway that it was set up for.
+  const isKept = (flags.write === true || flags.dryRun === true) && isSetUpFor(setup, gatewayUrl);
+  const found = isKept ? tokenThere(setup) : undefined;
   const choice = await outsideToken(context.terminal, flags.token, found);
   const token = choice.origin === "none" ? undefined : choice.token;
   for (const target of targets) await tryTarget(target, token);
@@ -157,6 +160,16 @@ async function withModels(
 
 function placeOf({ environment }: Terminal): Place {
   return { home: environment["HOME"] ?? homedir(), folder: process.cwd(), environment, exists: existsSync };
+}
+
+/** Whether the client speaks to this gateway already. */
+function isSetUpFor({ files }: Setup, gatewayUrl: string): boolean {
+  return files.some((file) =>
+    file.changes.some(({ secret, path, value }) => {
+      const isAddress = secret !== true && typeof value === "string" && value.startsWith(`${gatewayUrl}/`);
+      return isAddress && readAt(file, path) === value;
+    }),
+  );
 }
 
 /** What stands where the client looks for its token. */

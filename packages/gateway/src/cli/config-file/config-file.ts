@@ -151,6 +151,8 @@ export class ConfigFileWatch {
     if (!read.ok) return this.#fail(troubleOf(read.mistakes));
     const outcome = await declared.apply(read.config);
     if (outcome.kind === "refused") {
+      // The remedy may be something else than the file.
+      this.#mustRetry = true;
       return this.#fail(troubleOf(mistakesOf(outcome.problems, read.locate)));
     }
     this.#succeed(outcome, read.locate);

@@ -92,6 +92,13 @@ tokens:
     "version: 1\nproviders:\n  openai:\n    keys:\n      - sk-secret-0123456789: x\n",
     "version: 1\nproviders:\n  openai:\n    api_key: [sk-secret-0123456789]\n",
     "version: 1\nproviders:\n  openai: sk-secret-0123456789: b\n",
+    "version: 1\nproviders:\n  openai: sk-secret-0123456789\n",
+    "version: 1\nproviders:\n  openai:\n    keys: 9f2c0123456789abcdef\n",
+    "version: 1\nproviders:\n  openai:\n    keys:\n      - { api_key: [ 0123456789 ] }\n",
+    "version: 1\nproviders:\n  openai:\n    keys:\n      - { label: a, api_key: 10123456789 }\n    name: [ x ]\n",
+    "version: 1\nproviders: {}\ntokens: { app: kw_secret_0123456789 }\n",
+    "version: 1\nproviders: {}\ntokens: { app: { sha256: kw_secret_0123456789 } }\n",
+    "version: 1\nproviders: sk-secret-0123456789\n",
   ])("repeats no key in what it says: %j", (text) => {
     const mistakes = mistakesOf(text);
 

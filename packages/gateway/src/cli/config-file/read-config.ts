@@ -49,7 +49,7 @@ export function readConfig(text: string): ReadConfig {
   }
   const checked = configFileSchema.safeParse(value);
   if (checked.success) return { ok: true, config: checked.data, locate };
-  const mistakes = fieldErrorsOf(checked.error, value).map(({ path, message, code }) => {
+  const mistakes = fieldErrorsOf(checked.error, value, holdsNoKey).map(({ path, message, code }) => {
     const place = locate(path);
     // A key with a colon behind it is the name of a field.
     if (code === "unknown_field" && !/(^|\.)[A-Za-z_]{1,40}$/.test(path)) {
@@ -58,6 +58,14 @@ export function readConfig(text: string): ReadConfig {
     return { ...place, path, message: message.replaceAll("the body", "the file") };
   });
   return { ok: false, mistakes: inOrder(mistakes) };
+}
+
+/**
+ * A key may have slipped into any place of a file, by a dash or a colon that is missing. What is repeated are numbers that are
+ * no keys, and words of which there are a few.
+ */
+function holdsNoKey(path: string): boolean {
+  return /^version$|(^|\.)settings\.|\.(weight|enabled|kind|preset|expires_at|max_[a-z_]+)$/.test(path);
 }
 
 const brokenAlias =

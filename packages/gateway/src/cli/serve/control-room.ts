@@ -1,6 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { toProblem } from "../../contract/to-problem.ts";
 import type { ControlApp } from "../../control-plane/app.ts";
+import { answerWith } from "../../data-plane/client.ts";
 import { answerMetrics, type MetricsRoom } from "./metrics-room.ts";
+
+const problemHead = ["content-type", "application/problem+json", "cache-control", "no-store"] as const;
+const unloaded = JSON.stringify(
+  toProblem({
+    code: "internal",
+    status: 503,
+    message: "The control plane could not be loaded; requests of clients are served all the same",
+    hint: "See the log of the gateway. If its files were replaced by another version, start it again.",
+    details: [],
+  }),
+);
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -17,23 +30,37 @@ export class ControlRoom {
   readonly #open: () => Promise<ControlApp>;
   readonly #metrics: MetricsRoom;
   readonly #around: Around | undefined;
+  readonly #onFault: (error: unknown) => void;
   #listener: Promise<Listener> | undefined;
 
   /** @param open loads the control plane; called once, with the first request or when it is told to */
-  constructor(open: () => Promise<ControlApp>, metrics: MetricsRoom, around?: Around) {
+  constructor(
+    open: () => Promise<ControlApp>,
+    metrics: MetricsRoom,
+    { onFault, around }: { readonly onFault: (error: unknown) => void; readonly around?: Around | undefined },
+  ) {
     this.#open = open;
+    this.#onFault = onFault;
     this.#metrics = metrics;
     this.#around = around;
   }
 
   /** May be called twice. */
   load(): Promise<Listener> {
-    this.#listener ??= this.#load();
+    this.#listener ??= this.#load().catch((error: unknown) => {
+      // Tried again with the next call: what could not be read may be there then.
+      this.#listener = undefined;
+      throw error;
+    });
     return this.#listener;
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    void this.#answer(request, response);
+    // Whatever is wrong here is no reason to end what clients have under way.
+    this.#answer(request, response).catch((error: unknown) => {
+      this.#onFault(error);
+      answerWith(request, response, 503, [...problemHead], unloaded);
+    });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

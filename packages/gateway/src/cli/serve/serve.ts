@@ -100,9 +100,13 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       metrics,
       auth: isLoopback(options.host) ? undefined : core.auth,
     },
-    options.workers === 1
-      ? undefined
-      : { before: async () => entrance.doors?.flush(), afterChange: async () => entrance.doors?.settle() },
+    {
+      onFault: (error) => log.log.error({ err: error }, "A call of the control plane could not be answered"),
+      around:
+        options.workers === 1
+          ? undefined
+          : { before: async () => entrance.doors?.flush(), afterChange: async () => entrance.doors?.settle() },
+    },
   );
   const rooms = {
     control: (request, response) => control.handle(request, response),
