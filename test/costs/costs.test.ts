@@ -334,7 +334,8 @@ it("of a gateway that nobody asks", async () => {
     gateway: Math.round(both.otherGateway * 1e6),
   };
 
-  expect(both.otherGateway).toBeGreaterThan(0);
+  // Of a core; the system counts in hundredths of a second, and may have counted none.
+  expect(both.otherGateway).toBeLessThan(0.05);
 }, 600_000);
 
 let lastSeq = 1;
