@@ -83,7 +83,15 @@ it("docs/scaling.md has the table that the model gives, and its Korean twin the 
 });
 
 it("the pages for people lead to files that are there", () => {
-  const folders = ["docs", "docs/ko", "docs/clients", "docs/ko/clients", "deploy/compose", "deploy/kubernetes"];
+  const folders = [
+    "docs",
+    "docs/ko",
+    "docs/clients",
+    "docs/ko/clients",
+    "docs/ko/deploy",
+    "deploy/compose",
+    "deploy/kubernetes",
+  ];
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   const pages = ["README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", ...inFolders];
   const dead = pages
