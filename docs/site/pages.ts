@@ -39,7 +39,11 @@ const placed: readonly Group[] = [
   },
   {
     title: { en: "Clients", ko: "클라이언트" },
-    pages: [docs("clients", "Connect a client", "클라이언트 연결"), ...pagesIn("docs/clients", "clients")],
+    pages: [
+      docs("clients", "Connect a client", "클라이언트 연결"),
+      docs("clients/README", "All clients", "모든 클라이언트"),
+      ...pagesIn("docs/clients", "clients"),
+    ],
   },
   {
     title: { en: "Providers", ko: "제공업체" },

@@ -54,8 +54,8 @@ function stage(page: Page, language: Language): void {
 
 /** So that changing the language never leads nowhere. */
 function notYet(page: Page): string {
-  const title = page.title?.ko ?? headingOf(page);
-  return `---\nsearch: false\n---\n\n# ${title}\n\n이 페이지는 아직 영어로만 있습니다: [${headingOf(page)}](/${page.target})\n`;
+  const title = page.title?.ko ?? headingOf(page, "en");
+  return `---\nsearch: false\n---\n\n# ${title}\n\n이 페이지는 아직 영어로만 있습니다: [${headingOf(page, "en")}](/${page.target})\n`;
 }
 
 function write(target: string, language: Language, text: string, suffix = "md"): void {
@@ -86,7 +86,7 @@ function sidebarOf(language: Language): object {
         const note = language === "ko" && !inKorean ? " (영어)" : "";
         const items = made[page.target]?.map((one) => ({ text: one.title, link: `${prefix}/${one.target}` }));
         return {
-          text: (page.title?.[language] ?? headingOf(page)) + note,
+          text: (page.title?.[language] ?? headingOf(page, language)) + note,
           link: `${inKorean ? "/ko" : ""}/${page.target}`,
           ...(items === undefined ? {} : { items, collapsed: true }),
         };
@@ -95,7 +95,9 @@ function sidebarOf(language: Language): object {
   }));
 }
 
-function headingOf({ source, target }: Page): string {
-  const [, heading = target] = /^# (.+)$/m.exec(readFileSync(join(root, source), "utf8")) ?? [];
+/** The first heading of a page's text in a language, or of the English one where there is no other. */
+function headingOf(page: Page, language: Language): string {
+  const source = sourceIn(language, page) ?? page.source;
+  const [, heading = page.target] = /^# (.+)$/m.exec(readFileSync(join(root, source), "utf8")) ?? [];
   return heading;
 }

@@ -70,12 +70,28 @@ it("docs/threat-model.md names a test for every threat", () => {
   expect(rows.filter((row) => !/\.test\.ts` "/.test(row))).toEqual([]);
 });
 
-it("docs/scaling.md has the table that the model gives", () => {
+it("docs/scaling.md has the table that the model gives, and its Korean twin the same figures", () => {
+  const korean = { gateways: "게이트웨이", gateway: "게이트웨이", sums: "합계", connections: "연결" };
+  const inKorean = (row: string): string =>
+    Object.entries(korean).reduce((text, [word, twin]) => text.replaceAll(word, twin), row);
+  const rowsOf = (table: string): string[] => table.split("\n").map((row) => row.replaceAll(/ +/g, " "));
+  const rows = rowsOf(tableOfModel()).filter((row) => !row.startsWith("| -"));
+
   expect(read("docs/scaling.md")).toContain(tableOfModel());
+  expect(rows.length).toBeGreaterThan(4);
+  expect(rowsOf(read("docs/ko/scaling.md"))).toEqual(expect.arrayContaining(rows.map(inKorean)));
 });
 
 it("the pages for people lead to files that are there", () => {
-  const folders = ["docs", "docs/ko", "docs/clients", "deploy/compose", "deploy/kubernetes"];
+  const folders = [
+    "docs",
+    "docs/ko",
+    "docs/clients",
+    "docs/ko/clients",
+    "docs/ko/deploy",
+    "deploy/compose",
+    "deploy/kubernetes",
+  ];
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   const pages = ["README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", ...inFolders];
   const dead = pages

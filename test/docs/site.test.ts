@@ -122,6 +122,18 @@ describe("the documentation site", () => {
         "providers",
         "api-reference",
         "troubleshooting",
+        "configuration",
+        "operations",
+        "observability",
+        "affinity",
+        "groups",
+        "moving-in",
+        "errors",
+        "scaling",
+        "library",
+        "security",
+        "clients/README",
+        "clients/codex",
       ]),
     );
   });
