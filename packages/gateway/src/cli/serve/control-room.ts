@@ -33,7 +33,7 @@ export class ControlRoom {
   readonly #onFault: (error: unknown) => void;
   #listener: Promise<Listener> | undefined;
 
-  /** @param open loads the control plane; called once, with the first request or when it is told to */
+  /** @param open loads the control plane; called with the first request, and again after it failed */
   constructor(
     open: () => Promise<ControlApp>,
     metrics: MetricsRoom,
@@ -45,8 +45,7 @@ export class ControlRoom {
     this.#around = around;
   }
 
-  /** May be called twice. */
-  load(): Promise<Listener> {
+  #loaded(): Promise<Listener> {
     this.#listener ??= this.#load().catch((error: unknown) => {
       // Tried again with the next call: what could not be read may be there then.
       this.#listener = undefined;
@@ -59,7 +58,7 @@ export class ControlRoom {
     // Whatever is wrong here is no reason to end what clients have under way.
     this.#answer(request, response).catch((error: unknown) => {
       this.#onFault(error);
-      answerWith(request, response, 503, [...problemHead], unloaded);
+      answerWith(request, response, 503, problemHead, unloaded);
     });
   }
 
@@ -67,7 +66,7 @@ export class ControlRoom {
     // Whoever asks whether it lives is not to wait for others.
     if (!/^\/(healthz|readyz)(\?|$)/.test(request.url ?? "")) await this.#around?.before();
     if (/^\/metrics(\?|$)/.test(request.url ?? "")) return await answerMetrics(request, response, this.#metrics);
-    const listen = await this.load();
+    const listen = await this.#loaded();
     await listen(request, response);
   }
 

@@ -1,7 +1,6 @@
-import { Alert, Anchor, Button, CopyButton, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
-import { useLayoutEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { call } from "../../api/client.ts";
@@ -9,10 +8,10 @@ import type { NewToken } from "../../api/openapi.ts";
 import { providersQuery } from "../../api/queries.ts";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
 import { useNotify } from "../../parts/notify.ts";
+import { ShownOnce } from "../../parts/shown-once.tsx";
 import { queryKeys } from "../../api/query-keys.ts";
 import { connectPath } from "./token-facts.ts";
 import { TokenForm } from "./token-form.tsx";
-import classes from "./create-token-dialog.module.css";
 
 export interface CreateTokenDialogProps {
   readonly isOpen: boolean;
@@ -80,46 +79,23 @@ interface CreatedTokenProps {
 
 function CreatedToken({ created: { token, providers: ids }, onDone, onStake }: CreatedTokenProps): ReactNode {
   const { t } = useTranslation();
-  useLayoutEffect(() => onStake("shownOnce"), [onStake]);
   const { data: all } = useQuery(providersQuery);
   const usable = (all ?? []).filter(({ id }) => ids === null || ids.includes(id));
   return (
-    <Stack>
-      <Alert color="yellow" icon={<IconAlertTriangle />} title={t("tokens.shownOnce")}>
-        {t("tokens.shownOnceHint")}
-      </Alert>
-      <TextInput
-        label={t("tokens.token")}
-        value={token}
-        readOnly
-        autoComplete="off"
-        spellCheck={false}
-        classNames={{ input: classes.token ?? "" }}
-        onFocus={(event) => event.currentTarget.select()}
-      />
+    <ShownOnce
+      value={token}
+      label={t("tokens.token")}
+      warning={{ title: t("tokens.shownOnce"), text: t("tokens.shownOnceHint") }}
+      words={{ copy: t("tokens.copy"), done: t("tokens.done") }}
+      onDone={onDone}
+      onStake={onStake}
+    >
       <Text size="sm">
         {t("tokens.useIt")}{" "}
         <Anchor component={Link} to={connectPath(usable)} size="sm" underline="always" target="_blank">
           {t("provider.connect")}
         </Anchor>
       </Text>
-      <Group justify="flex-end">
-        <CopyButton value={token} timeout={2_000}>
-          {({ copied, copy }) => (
-            <Button
-              onClick={copy}
-              data-autofocus
-              {...(copied && { color: "teal" })}
-              leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-            >
-              {copied ? t("common.copied") : t("tokens.copy")}
-            </Button>
-          )}
-        </CopyButton>
-        <Button variant="default" onClick={onDone}>
-          {t("tokens.done")}
-        </Button>
-      </Group>
-    </Stack>
+    </ShownOnce>
   );
 }

@@ -1,8 +1,7 @@
-import { Alert, Button, CopyButton, Group, MultiSelect, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Group, MultiSelect, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQueryClient } from "@tanstack/react-query";
-import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
-import { useLayoutEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { call } from "../../api/client.ts";
 import { useErrorText } from "../../api/error-text.ts";
@@ -13,6 +12,7 @@ import { useDialog } from "../../parts/dialog-context.ts";
 import { CancelButton } from "../../parts/dialog.tsx";
 import { type AtStake, FormDialog } from "../../parts/form-dialog.tsx";
 import { useNotify } from "../../parts/notify.ts";
+import { ShownOnce } from "../../parts/shown-once.tsx";
 import { useDialogCall } from "../../parts/use-dialog-call.ts";
 import { useStake } from "../../parts/use-stake.ts";
 import { eventWords, type WebhookEvent } from "./webhook-facts.ts";
@@ -44,8 +44,20 @@ interface StepsProps {
 }
 
 function Steps({ onAdded, onDone, onStake }: StepsProps): ReactNode {
+  const { t } = useTranslation();
   const [added, setAdded] = useState<NewWebhook>();
-  if (added) return <ShownSecret secret={added.secret} onDone={onDone} onStake={onStake} />;
+  if (added) {
+    return (
+      <ShownOnce
+        value={added.secret}
+        label={t("webhooks.secret")}
+        warning={{ title: t("webhooks.secretOnce"), text: t("webhooks.secretOnceHint") }}
+        words={{ copy: t("webhooks.copySecret"), done: t("webhooks.done") }}
+        onDone={onDone}
+        onStake={onStake}
+      />
+    );
+  }
   return (
     <WebhookForm
       onAdded={(webhook) => {
@@ -136,49 +148,5 @@ function WebhookForm({ onAdded, onStake }: WebhookFormProps): ReactNode {
         </Group>
       </Stack>
     </form>
-  );
-}
-
-interface ShownSecretProps {
-  readonly secret: string;
-  readonly onDone: () => void;
-  readonly onStake: (stake: AtStake) => void;
-}
-
-function ShownSecret({ secret, onDone, onStake }: ShownSecretProps): ReactNode {
-  const { t } = useTranslation();
-  useLayoutEffect(() => onStake("shownOnce"), [onStake]);
-  return (
-    <Stack>
-      <Alert color="yellow" icon={<IconAlertTriangle />} title={t("webhooks.secretOnce")}>
-        {t("webhooks.secretOnceHint")}
-      </Alert>
-      <TextInput
-        label={t("webhooks.secret")}
-        value={secret}
-        readOnly
-        autoComplete="off"
-        spellCheck={false}
-        ff="monospace"
-        onFocus={(event) => event.currentTarget.select()}
-      />
-      <Group justify="flex-end">
-        <CopyButton value={secret} timeout={2_000}>
-          {({ copied, copy }) => (
-            <Button
-              onClick={copy}
-              data-autofocus
-              {...(copied && { color: "teal" })}
-              leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-            >
-              {copied ? t("common.copied") : t("webhooks.copySecret")}
-            </Button>
-          )}
-        </CopyButton>
-        <Button variant="default" onClick={onDone}>
-          {t("webhooks.done")}
-        </Button>
-      </Group>
-    </Stack>
   );
 }
