@@ -45,9 +45,11 @@ export const rooms: readonly Room[] = [
   },
 
   { path: "gateway/src/contract", packages: ["@keywheel/pool", ...schemas] },
+  { path: "gateway/src/requests", types: ["store"] },
   {
     path: "gateway/src/store",
     packages: [...node, "@keywheel/pool", "kysely", "kysely/**", "pg"],
+    rooms: ["requests"],
     types: ["contract"],
   },
   { path: "gateway/src/state", packages: [...node, "@keywheel/pool", "ioredis"] },
@@ -60,6 +62,7 @@ export const rooms: readonly Room[] = [
   {
     path: "gateway/src/activity",
     packages: ["@keywheel/pool"],
+    rooms: ["requests"],
     types: ["store", "catalog", "data-plane", "telemetry"],
   },
   {
@@ -79,6 +82,7 @@ export const rooms: readonly Room[] = [
     packages: ["**"],
     rooms: [
       "contract",
+      "requests",
       "store",
       "state",
       "catalog",

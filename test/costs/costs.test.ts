@@ -367,6 +367,7 @@ function batchOf(requests: number, mark: string, lane: number) {
       sessionId: `costs-${lane}`,
       status: 200,
       failed: false,
+      startedAt: 1,
       detail: JSON.stringify({ filler: "x".repeat(600) }),
     })),
     usage,

@@ -128,7 +128,7 @@ async function sendOverRefusedKey(pool: PooledProvider): Promise<readonly number
 }
 
 describe("a start with a database that is damaged where nothing depends on it", () => {
-  it.each(["sessions", "pins", "requests", "request_tries", "usage_sums", "key_totals"])(
+  it.each(["sessions", "pins", "request_blocks", "request_marks", "usage_sums", "key_totals"])(
     "case 96: in the table %s serves, writes down what it can, and says what is wrong",
     async (table) => {
       await using past = await aGatewayWithPast();

@@ -1005,6 +1005,7 @@ export function aStoredRequest(n: number, parts: Partial<StoredRequest> = {}): S
     sessionId: null,
     status: 200,
     failed: false,
+    startedAt: createdAt + n,
     detail: `{"n":${n},"text":"한국어 ' \\" 🔑"}`,
     ...parts,
   };
@@ -1136,15 +1137,52 @@ function describeRequests(current: Current): void {
       expect(await list({ keyId: "key_1" })).toBe("1");
     });
 
-    it("are let go of by age and by number, the oldest first", async () => {
+    it("are let go of by age and by number, the oldest first, by blocks: never too many", async () => {
       await save(...Array.from({ length: 2500 }, (_, n) => aStoredRequest(n, { otherKeyIds: ["key_2"] })));
+      await save(aStoredRequest(2500), aStoredRequest(2501));
+      await save(aStoredRequest(2502));
 
-      expect(await current().pruneRequests({ keep: 10_000, beforeSeq: aStoredRequest(1200).seq })).toBe(1200);
-      expect(await current().pruneRequests({ keep: 5, beforeSeq: 0 })).toBe(1295);
+      expect(await current().pruneRequests({ keep: 10_000, beforeSeq: aStoredRequest(1200).seq })).toBe(1000);
+      expect(await current().pruneRequests({ keep: 500, beforeSeq: 0 })).toBe(1000);
+      expect(await current().listRequests({ limit: 1000 })).toHaveLength(503);
+      expect(await current().pruneRequests({ keep: 2, beforeSeq: 0 })).toBe(500);
+      expect(await current().pruneRequests({ keep: 2, beforeSeq: 0 })).toBe(0);
 
-      expect(await list()).toBe("2499 2498 2497 2496 2495");
-      expect(await list({ keyId: "key_2" })).toBe("2499 2498 2497 2496 2495");
-      expect((await current().loadActivity()).lastSeq).toBe(aStoredRequest(2499).seq);
+      expect(await list()).toBe("2502 2501 2500");
+      expect(await list({ keyId: "key_2" })).toBe("");
+      expect((await current().loadActivity()).lastSeq).toBe(aStoredRequest(2502).seq);
+    });
+
+    it("are found by ids that tell when they began, those that took long as well", async () => {
+      const begun = (n: number, startedAt: number): StoredRequest => {
+        const id = `req_${startedAt.toString(36)}000${n}`;
+        return aStoredRequest(n, { id, startedAt, seq: (createdAt + 3_000_000 + n * 60_000) * 2048 });
+      };
+      const requests = [begun(1, createdAt), begun(2, createdAt + 1_200_000), begun(3, createdAt + 1_800_000)] as const;
+      await save(requests[1]);
+      await save(requests[0], requests[2]);
+
+      for (const request of requests) expect(await current().findRequest(request.id)).toEqual(request);
+      expect(await current().findRequest(requests[0].id.replace(/1$/, "9"))).toBeUndefined();
+    });
+
+    it("of gateways that write side by side come in one order, page by page", async () => {
+      const numbers = (from: number): number[] => Array.from({ length: 300 }, (_, at) => from + at * 2);
+      await save(...numbers(0).map((n) => aStoredRequest(n)));
+      await save(...numbers(1).map((n) => aStoredRequest(n, { keyId: "key_2" })));
+      await save(aStoredRequest(9_999, { seq: aStoredRequest(100_000_000).seq, id: "req_newest" }));
+
+      const seen: number[] = [];
+      for (let beforeSeq: number | undefined; ;) {
+        const page = await current().listRequests({ limit: 70, ...(beforeSeq !== undefined && { beforeSeq }) });
+        seen.push(...page.map(({ seq }) => seq));
+        beforeSeq = page.at(-1)?.seq;
+        if (page.length < 70) break;
+      }
+
+      expect(seen).toHaveLength(601);
+      expect(seen).toEqual([...new Set(seen)].sort((one, other) => other - one));
+      expect(await current().listRequests({ limit: 400, keyId: "key_2" })).toHaveLength(300);
     });
   });
 }

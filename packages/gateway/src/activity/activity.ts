@@ -1,8 +1,9 @@
 import { type Clock, isKeywheelError } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
+import { seqOf } from "../requests/request-seq.ts";
 import type { AffinityQuery, AffinitySum, RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
 import { addAffinity, type Affinity, AffinityBook, affinityOf, groupAffinity } from "./affinity-book.ts";
-import { type LoggedRequest, RequestLog, type RequestPage, seqOf } from "./request-log.ts";
+import { type LoggedRequest, RequestLog, type RequestPage } from "./request-log.ts";
 import { hourMs, UsageBook } from "./usage-book.ts";
 import { groupUsage } from "./usage-groups.ts";
 
@@ -47,11 +48,8 @@ const mostRefusals = 5;
 /** Less than the minute after which it is asked for: clocks differ a little. */
 const pruneEveryMs = 50_000;
 
-/**
- * In one transaction, some 5 ms: what a refusal has to wait for before its retry must be short. With fewer, the same pages of
- * the indexes are written again and again.
- */
-const requestsAtOnce = 500;
+/** In one transaction, some ms: what a refusal has to wait for before its retry must be short. */
+const requestsAtOnce = 1_000;
 const sumsAtOnce = 1_000;
 
 /**
@@ -169,6 +167,12 @@ export class Activity {
       }
       this.#refusals = 0;
       this.#log.written(requests);
+      // What came meanwhile waits for the next time: under load it would never end, and write a few at a time.
+      const isAll = requests.length < requestsAtOnce && usage.length < sumsAtOnce && totals.length < sumsAtOnce;
+      if (isAll) {
+        this.#tell(undefined);
+        return true;
+      }
     }
   }
 

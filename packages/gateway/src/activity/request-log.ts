@@ -1,6 +1,8 @@
 import type { Clock } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import { fromDetail, toDetail } from "./request-detail.ts";
+import { fits } from "../requests/request-filter.ts";
+import { seqOf, seqsPerMs } from "../requests/request-seq.ts";
 import type { RequestFilter, Store, StoredRequest } from "../store/store.ts";
 
 /** A request that has ended, with its place among all others. */
@@ -35,15 +37,8 @@ export interface RequestPage {
   readonly next: number | undefined;
 }
 
-/** Room for 2,048 requests in a millisecond: an order that tells the instant, and fits a number until the year 2109. */
-const seqsPerMs = 2_048;
 /** Odd, so that two thousand lanes begin at places of their own, neighbours far apart. */
 const laneStride = 797;
-
-/** The least `seq` that a request which ends at this instant may have. */
-export function seqOf(at: number): number {
-  return at * seqsPerMs;
-}
 
 /**
  * The explanation of each request: the newest in memory, all of them in the store a little later.
@@ -161,7 +156,7 @@ export class RequestLog {
   }
 
   #toStored(seq: number, endedAt: number, record: RequestRecord): StoredRequest {
-    const { requestId, providerId = null, keyId = null, sessionId = null, status } = record;
+    const { requestId, providerId = null, keyId = null, sessionId = null, status, startedAt } = record;
     return {
       seq,
       id: requestId,
@@ -171,6 +166,7 @@ export class RequestLog {
       sessionId,
       status,
       failed: isFailed(record),
+      startedAt,
       detail: toDetail(this.#safe(record), endedAt),
     };
   }
@@ -203,16 +199,6 @@ const longestPath = 1_000;
 
 function shorten(path: string): string {
   return path.length <= longestPath ? path : `${path.slice(0, longestPath)}…`;
-}
-
-function fits(request: StoredRequest, filter: RequestFilter): boolean {
-  const { providerId, keyId, sessionId, status, failed, failover } = filter;
-  if (providerId !== undefined && request.providerId !== providerId) return false;
-  if (sessionId !== undefined && request.sessionId !== sessionId) return false;
-  if (status !== undefined && (request.status < status.from || request.status > status.to)) return false;
-  if (failed !== undefined && failed !== request.failed) return false;
-  if (failover === true && request.otherKeyIds.length === 0) return false;
-  return keyId === undefined || request.keyId === keyId || request.otherKeyIds.includes(keyId);
 }
 
 function fromStored(stored: StoredRequest): LoggedRequest {

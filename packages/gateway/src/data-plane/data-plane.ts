@@ -58,7 +58,8 @@ export interface DataPlaneDeps {
   readonly catalog: CatalogView;
   readonly upstream: Upstream;
   readonly clock: Clock;
-  readonly newId: () => string;
+  /** @param startedAt when the request began, epoch ms */
+  readonly newId: (startedAt: number) => string;
   /** Whether a request without a gateway token comes from our own pages in a browser that is signed in. */
   readonly isOwnPage: (request: IncomingMessage) => boolean;
   /** Takes every secret out of a text. */
@@ -212,8 +213,9 @@ export class DataPlane {
     const { rawHeaders } = request;
     const target = parseTarget(request.url ?? "") ?? { slug: "", rest: "", query: "" };
     const runtime = catalog.bySlug(target.slug);
+    const startedAt = clock.now();
     return {
-      requestId: newId(),
+      requestId: newId(startedAt),
       request,
       response,
       presence: new Presence(response),
@@ -221,7 +223,7 @@ export class DataPlane {
       target: upgrade === undefined ? target : { ...target, query: withoutQueryCredentials(target.query) },
       runtime,
       header: upgrade === undefined ? headerReader(rawHeaders) : handshakeReader(rawHeaders, target.query),
-      startedAt: clock.now(),
+      startedAt,
       startedMono: clock.monotonic(),
       ledger: { requestBytes: 0, attempts: [] },
     };

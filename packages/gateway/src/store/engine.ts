@@ -30,6 +30,8 @@ export interface DatabaseEngine {
   readonly writer: Dialect;
   /** A connection beside it for long reads; made when first used. */
   readonly reader: Dialect;
+  /** What a column of bytes is. */
+  readonly bytes: "blob" | "bytea";
   /** Adds the primary key `seq`, which grows with each row. */
   addSequence<Table extends string, Columns extends string>(
     table: CreateTableBuilder<Table, Columns>,

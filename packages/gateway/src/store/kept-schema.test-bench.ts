@@ -19,7 +19,7 @@ import {
 } from "../../../testkit/src/store-suite.ts";
 import { migrations } from "./migrations.ts";
 import { openStore } from "./open-store.ts";
-import type { OpenedStore } from "./store.ts";
+import type { OpenedStore, StoredRequest } from "./store.ts";
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), "fixtures");
 /** Invented: it opens nothing but these files. */
@@ -103,8 +103,8 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
     sessions: (await store.listSessions({ limit: 10 })).sessions,
     bindings,
     pins: [...(await store.readPins("object", 10)), ...(await store.readPins("conversation", 10))],
-    requests: await store.listRequests({ limit: 10 }),
-    triedWithKey2: await store.listRequests({ limit: 10, keyId: "key_2" }),
+    requests: (await store.listRequests({ limit: 10 })).map(asDescribed),
+    triedWithKey2: (await store.listRequests({ limit: 10, keyId: "key_2" })).map(asDescribed),
     hours: await store.readUsage({ span: "hour", from: 0, to: Number.MAX_SAFE_INTEGER, by: [], limit: 100 }),
     affinity: await store.readAffinity({ from: 0, to: Number.MAX_SAFE_INTEGER }),
     activity,
@@ -112,6 +112,11 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
   };
   const plain = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
   return JSON.parse(JSON.stringify(withOpened(contents), plain));
+}
+
+/** As requests came back from the first databases, which are described so. */
+function asDescribed({ startedAt: _startedAt, ...request }: StoredRequest): object {
+  return { ...request, otherKeyIds: [] };
 }
 
 /** A `Secret` prints masked: here what it holds is what counts. */

@@ -403,16 +403,15 @@ export class KyselyStore implements port.OpenedStore {
     return this.#read(this.#reader, (db) => requests.findRequest(db, id));
   }
 
-  async pruneRequests(limits: { readonly keep: number; readonly beforeSeq: number }): Promise<number> {
-    const count = await this.#read(this.#reader, requests.countRequests);
-    const surplus = await this.#inParts(count - limits.keep, (trx, limit) =>
-      requests.deleteOldestRequests(trx, { beforeSeq: Number.MAX_SAFE_INTEGER, limit }),
-    );
-    const { beforeSeq } = limits;
-    const aged = await this.#inParts(Infinity, (trx, limit) =>
-      requests.deleteOldestRequests(trx, { beforeSeq, limit }),
-    );
-    return surplus + aged;
+  async pruneRequests({ keep, beforeSeq }: { readonly keep: number; readonly beforeSeq: number }): Promise<number> {
+    const surplus = (await this.#read(this.#reader, requests.countRequests)) - keep;
+    let total = 0;
+    for (;;) {
+      const left = { beforeSeq, surplus: surplus - total };
+      const removed = await this.#write((trx) => requests.deleteOldestRequests(trx, left));
+      if (removed === 0) return total;
+      total += removed;
+    }
   }
 
   readUsage(query: port.UsageQuery): Promise<readonly port.UsageSum[]> {

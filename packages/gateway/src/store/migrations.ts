@@ -1,7 +1,8 @@
-import type { CreateTableBuilder, Kysely, Transaction } from "kysely";
+import { type CreateTableBuilder, type Kysely, sql, type Transaction } from "kysely";
 import { KeywheelError } from "@keywheel/pool";
 import type { Database } from "./schema.ts";
 import type { DatabaseEngine } from "./engine.ts";
+import { moveRequestRows } from "./request-row-move.ts";
 
 interface Migration {
   /** Begins with its number; never renamed, never changed once released. */
@@ -15,6 +16,7 @@ export const migrations: readonly Migration[] = [
   { name: "0002-webhooks", up: createWebhooks },
   { name: "0003-affinity", up: createAffinity },
   { name: "0004-groups", up: addGroups },
+  { name: "0005-request-blocks", up: putRequestsInBlocks },
 ];
 
 /**
@@ -198,7 +200,7 @@ async function createRequests(db: Kysely<Database>): Promise<void> {
     .createIndex("requests_by_session")
     .on("requests")
     .columns(["session_id", "seq"])
-    .where("session_id", "is not", null)
+    .where(sql`session_id`, "is not", null)
     .execute();
   await db.schema
     .createTable("request_tries")
@@ -293,6 +295,27 @@ async function addGroups(db: Kysely<Database>): Promise<void> {
     .addColumn("group_name", "text", (column) => column.notNull().defaultTo(""))
     .execute();
   await db.schema.alterTable("key_healths").addColumn("reason_shared_from", "text").execute();
+}
+
+async function putRequestsInBlocks(db: Kysely<Database>, engine: DatabaseEngine): Promise<void> {
+  await db.schema
+    .createTable("request_blocks")
+    .addColumn("last_seq", "bigint", (column) => column.primaryKey())
+    .addColumn("first_seq", "bigint", (column) => column.notNull())
+    .addColumn("first_started_at", "bigint", (column) => column.notNull())
+    .addColumn("requests", "integer", (column) => column.notNull())
+    .addColumn("data", engine.bytes, (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable("request_marks")
+    .addColumn("mark", "text", (column) => column.notNull())
+    .addColumn("last_seq", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("request_marks_once", ["mark", "last_seq"])
+    .execute();
+  await db.schema.createIndex("request_marks_by_age").on("request_marks").columns(["last_seq"]).execute();
+  await moveRequestRows(db);
+  await db.schema.dropTable("request_tries").execute();
+  await db.schema.dropTable("requests").execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -23,8 +23,8 @@ const tables: Readonly<Record<Table, readonly string[]>> = {
   webhook_deliveries: ["seq"],
   sessions: ["seq"],
   pins: ["provider_id", "kind", "fingerprint_high", "fingerprint_low"],
-  requests: ["seq"],
-  request_tries: ["key_id", "seq"],
+  request_blocks: ["last_seq"],
+  request_marks: ["mark", "last_seq"],
   usage_sums: ["span", "at", "provider_id", "key_id", "token_id", "model"],
   affinity_sums: ["at", "provider_id", "source", "fate"],
   key_totals: ["key_id"],
@@ -36,6 +36,8 @@ const numbered: readonly Table[] = ["providers", "keys", "tokens", "webhooks", "
 
 /** Rows read and written at once: few enough for the parameters that one statement takes. */
 const rowsAtOnce = 500;
+/** The same of a table whose rows are large. */
+const blocksAtOnce = 20;
 
 export interface MoveOptions {
   readonly dataDir: string;
@@ -160,16 +162,17 @@ type Row = Readonly<Record<string, unknown>>;
 /** All rows of a table in the order of its key, which is an index. */
 async function* pagesOf(db: Kysely<Database>, table: Table): AsyncIterable<readonly Row[]> {
   const key = tables[table].map((column) => sql.ref(column));
+  const atOnce = table === "request_blocks" ? blocksAtOnce : rowsAtOnce;
   let last: Row | undefined;
   for (;;) {
     const values = tables[table].map((column) => sql`${last?.[column]}`);
     const behind = last === undefined ? sql`` : sql`where (${sql.join(key)}) > (${sql.join(values)})`;
     const { rows } = await sql<Row>`
-      select * from ${sql.table(table)} ${behind} order by ${sql.join(key)} limit ${sql.lit(rowsAtOnce)}`.execute(db);
+      select * from ${sql.table(table)} ${behind} order by ${sql.join(key)} limit ${sql.lit(atOnce)}`.execute(db);
     last = rows.at(-1);
     const kept = table === "meta" ? rows.filter(({ name }) => !ownNames.has(String(name))) : rows;
     if (kept.length > 0) yield kept;
-    if (rows.length < rowsAtOnce) return;
+    if (rows.length < atOnce) return;
   }
 }
 
@@ -197,7 +200,11 @@ class Digest {
 
   add(rows: readonly Row[]): void {
     for (const row of rows) {
-      const text = JSON.stringify(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)));
+      const values = Object.entries(row).map(([name, value]) => [
+        name,
+        value instanceof Uint8Array ? digestOfBytes(value) : value,
+      ]);
+      const text = JSON.stringify(values.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)));
       this.#sum += BigInt(`0x${createHash("sha256").update(text).digest("hex")}`);
       this.count += 1;
     }
@@ -206,6 +213,10 @@ class Digest {
   equals(other: Digest): boolean {
     return this.count === other.count && this.#sum === other.#sum;
   }
+}
+
+function digestOfBytes(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64");
 }
 
 async function continueNumbers(into: Kysely<Database>, table: Table): Promise<void> {

@@ -26,6 +26,7 @@ export function createPostgresEngine(url: string): DatabaseEngine {
     name,
     writer: createDialect(url, "write"),
     reader: createDialect(url, "search"),
+    bytes: "bytea",
     addSequence: (table) =>
       table.addColumn("seq", "bigint", (column) => column.generatedByDefaultAsIdentity().primaryKey()),
     // What is deleted stays in dead rows until the database's own VACUUM, and in its log and backups: docs/scaling.md.

@@ -1,160 +1,181 @@
-import type { Insertable, Kysely, SelectQueryBuilder, Selectable, Transaction } from "kysely";
-import { chunksOf } from "./chunks.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
+import { bestMark, longestBlock, markOfId, readBlock, type RequestBlock, toBlocks } from "./request-blocks.ts";
+import { fits } from "../requests/request-filter.ts";
+import { instantOfRequestId } from "../requests/request-id.ts";
+import { seqOf } from "../requests/request-seq.ts";
 import { parametersOf, runMany } from "./run-many.ts";
-import type { Database, RequestTable } from "./schema.ts";
+import type { Database, RequestBlockTable } from "./schema.ts";
 import type { RequestFilter, StoredRequest } from "./store.ts";
 
-type Requests = SelectQueryBuilder<Database, "requests", Selectable<RequestTable>>;
-
-/** Saved twice is saved once. */
+/** Saved twice is listed once. */
 export async function saveRequests(trx: Transaction<Database>, requests: readonly StoredRequest[]): Promise<void> {
-  const rows = requests.map(toRow);
+  await saveBlocks(trx, toBlocks(requests));
+}
+
+export async function saveBlocks(trx: Kysely<Database>, blocks: readonly RequestBlock[]): Promise<void> {
+  const rows = blocks.map(toRow);
   const [first] = rows;
   if (first === undefined) return;
-  const insert = trx.insertInto("requests").values(first);
+  const insert = trx.insertInto("request_blocks").values(first);
   await runMany(trx, insert.onConflict((conflict) => conflict.doNothing()).compile(), parametersOf(rows));
-  const tries = requests.flatMap(({ seq, otherKeyIds }) => otherKeyIds.map((key_id) => ({ key_id, seq })));
-  const [firstTry] = tries;
-  if (firstTry === undefined) return;
-  const insertTry = trx.insertInto("request_tries").values(firstTry);
-  await runMany(trx, insertTry.onConflict((conflict) => conflict.doNothing()).compile(), parametersOf(tries));
+  const marks = blocks.flatMap(({ lastSeq, marks }) => marks.map((mark) => ({ mark, last_seq: lastSeq })));
+  const [firstMark] = marks;
+  if (firstMark === undefined) return;
+  const insertMark = trx.insertInto("request_marks").values(firstMark);
+  await runMany(trx, insertMark.onConflict((conflict) => conflict.doNothing()).compile(), parametersOf(marks));
 }
 
 /** Newest first. */
 export async function listRequests(db: Kysely<Database>, filter: RequestFilter): Promise<readonly StoredRequest[]> {
-  const { keyId, limit } = filter;
-  const query = narrowed(db.selectFrom("requests").selectAll("requests"), filter);
-  if (filter.failover === true) return await listFailovers(db, filter);
-  if (keyId === undefined) return (await newest(query, limit)).map(toRequest);
-  // Two short searches by index, not one through all rows.
-  const served = await newest(query.where("requests.key_id", "=", keyId), limit);
-  let tries = db.selectFrom("request_tries").select("seq").where("key_id", "=", keyId);
-  if (filter.beforeSeq !== undefined) tries = tries.where("seq", "<", filter.beforeSeq);
-  const passed = await readTried(
-    db,
-    (await newest(tries, mostTries)).map(({ seq }) => seq),
-    filter,
-  );
-  return [...served, ...passed]
-    .sort((one, other) => other.seq - one.seq)
-    .slice(0, limit)
-    .map(toRequest);
-}
-
-/** By the tries, which are few, not by looking at every request. */
-async function listFailovers(db: Kysely<Database>, filter: RequestFilter): Promise<readonly StoredRequest[]> {
-  const { keyId, beforeSeq, limit } = filter;
-  let tries = db.selectFrom("request_tries").select("seq").distinct();
-  if (beforeSeq !== undefined) tries = tries.where("seq", "<", beforeSeq);
-  const seqs = (await newest(tries, mostTries)).map(({ seq }) => seq);
-  const ofKey = (query: Requests): Requests =>
-    keyId === undefined
-      ? query
-      : query.where((eb) =>
-          eb.or([
-            eb("requests.key_id", "=", keyId),
-            eb("requests.seq", "in", eb.selectFrom("request_tries").select("seq").where("key_id", "=", keyId)),
-          ]),
-        );
-  return (await readTried(db, seqs, filter, ofKey)).slice(0, limit).map(toRequest);
-}
-
-/** How many failovers of one key are looked through for those that a filter of something else leaves. */
-const mostTries = 10_000;
-
-async function readTried(
-  db: Kysely<Database>,
-  seqs: readonly number[],
-  filter: RequestFilter,
-  narrower: (query: Requests) => Requests = (query) => query,
-): Promise<readonly Selectable<RequestTable>[]> {
-  const rows: Selectable<RequestTable>[] = [];
-  for (const chunk of chunksOf(seqs, 500)) {
-    const query = db.selectFrom("requests").selectAll("requests").where("seq", "in", chunk);
-    rows.push(...(await newest(narrower(narrowed(query, filter)), filter.limit)));
-    if (rows.length >= filter.limit) break;
+  const { limit, beforeSeq = Infinity } = filter;
+  // Several gateways write side by side: the requests of one block may lie between those of another.
+  const found = new Map<number, StoredRequest>();
+  for await (const block of blocksOf(db, filter)) {
+    if (found.size >= limit && block.last_seq < (nthNewest(found, limit) ?? 0)) break;
+    for (const request of readBlock(block.data))
+      if (request.seq < beforeSeq && fits(request, filter)) found.set(request.seq, request);
   }
-  return rows;
+  return [...found.values()].sort((one, other) => other.seq - one.seq).slice(0, limit);
 }
 
-function narrowed(all: Requests, { providerId, sessionId, status, failed, beforeSeq }: RequestFilter): Requests {
-  let query = all;
-  if (providerId !== undefined) query = query.where("requests.provider_id", "=", providerId);
-  if (sessionId !== undefined) query = query.where("requests.session_id", "=", sessionId);
-  if (status !== undefined) query = query.where("status", ">=", status.from).where("status", "<=", status.to);
-  if (failed !== undefined) query = query.where("failed", "=", failed ? 1 : 0);
-  if (beforeSeq !== undefined) query = query.where("seq", "<", beforeSeq);
-  return query;
+function nthNewest(found: ReadonlyMap<number, unknown>, n: number): number | undefined {
+  return [...found.keys()].sort((one, other) => other - one)[n - 1];
 }
 
-async function newest<Table extends "requests" | "request_tries", Row>(
-  query: SelectQueryBuilder<Database, Table, Row>,
-  limit: number,
-): Promise<Row[]> {
-  return await query.orderBy("seq", "desc").limit(limit).execute();
+interface ReadBlock {
+  readonly last_seq: number;
+  readonly data: Uint8Array;
+}
+
+const fewestAtOnce = 2;
+const mostAtOnce = 16;
+
+/** Those that may hold what is asked for, newest first; more at once, the further they are read. */
+async function* blocksOf(db: Kysely<Database>, filter: RequestFilter): AsyncIterable<ReadBlock> {
+  const { beforeSeq } = filter;
+  const mark = bestMark(filter);
+  const all = db.selectFrom("request_blocks").select(["request_blocks.last_seq", "request_blocks.data"]);
+  let before = beforeSeq === undefined ? undefined : beforeSeq + longestBlock;
+  for (let limit = fewestAtOnce; ; limit = Math.min(2 * limit, mostAtOnce)) {
+    // By the index of the marks, from its end.
+    let query =
+      mark === undefined
+        ? all.orderBy("request_blocks.last_seq", "desc")
+        : all
+            .innerJoin("request_marks", "request_marks.last_seq", "request_blocks.last_seq")
+            .where("request_marks.mark", "=", mark)
+            .orderBy("request_marks.last_seq", "desc");
+    if (beforeSeq !== undefined) query = query.where("first_seq", "<", beforeSeq);
+    if (before !== undefined) {
+      const column = mark === undefined ? sql.ref("request_blocks.last_seq") : sql.ref("request_marks.last_seq");
+      query = query.where(sql<boolean>`${column} < ${before}`);
+    }
+    const blocks = await query.limit(limit).execute();
+    for (const block of blocks) {
+      yield block;
+      // Reading one takes a ms or two, in which nobody else is served.
+      await nextTurn();
+    }
+    before = blocks.at(-1)?.last_seq;
+    if (blocks.length < limit) return;
+  }
 }
 
 export async function findRequest(db: Kysely<Database>, id: string): Promise<StoredRequest | undefined> {
-  const row = await db.selectFrom("requests").selectAll().where("id", "=", id).executeTakeFirst();
-  return row === undefined ? undefined : toRequest(row);
+  const marked = await db
+    .selectFrom("request_marks")
+    .innerJoin("request_blocks", "request_blocks.last_seq", "request_marks.last_seq")
+    .select("request_blocks.data")
+    .where("request_marks.mark", "=", markOfId(id))
+    .executeTakeFirst();
+  if (marked !== undefined) return inBlock(marked.data, id);
+  const startedAt = instantOfRequestId(id);
+  return startedAt === undefined ? undefined : await findByInstant(db, id, startedAt);
+}
+
+/** Among those that ended later than that and hold one that had begun by then, the first of which is mostly it. */
+async function findByInstant(db: Kysely<Database>, id: string, startedAt: number): Promise<StoredRequest | undefined> {
+  let from = seqOf(startedAt);
+  for (let limit = fewestAtOnce; ; limit = Math.min(2 * limit, mostAtOnce)) {
+    const blocks = await db
+      .selectFrom("request_blocks")
+      .select(["last_seq", "data"])
+      .where("last_seq", ">=", from)
+      .where("first_started_at", "<=", startedAt)
+      .orderBy("last_seq")
+      .limit(limit)
+      .execute();
+    for (const { data } of blocks) {
+      const found = inBlock(data, id);
+      if (found !== undefined) return found;
+    }
+    const last = blocks.at(-1);
+    if (last === undefined || blocks.length < limit) return undefined;
+    from = last.last_seq + 1;
+  }
+}
+
+function inBlock(data: Uint8Array, id: string): StoredRequest | undefined {
+  return readBlock(data).find((request) => request.id === id);
 }
 
 export async function readLastSeq(db: Kysely<Database>): Promise<number> {
-  const row = await db.selectFrom("requests").select("seq").orderBy("seq", "desc").limit(1).executeTakeFirst();
-  return row?.seq ?? 0;
+  const row = await db
+    .selectFrom("request_blocks")
+    .select("last_seq")
+    .orderBy("last_seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.last_seq ?? 0;
 }
 
 export async function countRequests(db: Kysely<Database>): Promise<number> {
   const { count } = await db
-    .selectFrom("requests")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .selectFrom("request_blocks")
+    .select((eb) => eb.fn.sum<number | string | null>("requests").as("count"))
     .executeTakeFirstOrThrow();
-  return count;
+  return Number(count ?? 0);
 }
 
-/** Removes the oldest, `limit` at most, and of those only what is older than `beforeSeq`. @returns how many */
+/** Blocks removed in one transaction. */
+const blocksAtOnce = 100;
+
+/**
+ * Removes the oldest blocks, some at a time: those that are wholly older than `beforeSeq`, and as many beyond as leave no
+ * more of the surplus than a part of a block.
+ *
+ * @returns how many requests went; 0: there are no more to remove
+ */
 export async function deleteOldestRequests(
   trx: Transaction<Database>,
-  { beforeSeq, limit }: { readonly beforeSeq: number; readonly limit: number },
+  { beforeSeq, surplus }: { readonly beforeSeq: number; readonly surplus: number },
 ): Promise<number> {
-  const doomed = await trx
-    .selectFrom("requests")
-    .select("seq")
-    .where("seq", "<", beforeSeq)
-    .orderBy("seq")
-    .limit(limit)
+  const oldest = await trx
+    .selectFrom("request_blocks")
+    .select(["last_seq", "requests"])
+    .orderBy("last_seq")
+    .limit(blocksAtOnce)
     .execute();
-  const last = doomed.at(-1);
+  let gone = 0;
+  let last: number | undefined;
+  for (const { last_seq, requests } of oldest) {
+    if (last_seq >= beforeSeq && gone + requests > surplus) break;
+    gone += requests;
+    last = last_seq;
+  }
   if (last === undefined) return 0;
-  await trx.deleteFrom("requests").where("seq", "<=", last.seq).execute();
-  await trx.deleteFrom("request_tries").where("seq", "<=", last.seq).execute();
-  return doomed.length;
+  await trx.deleteFrom("request_blocks").where("last_seq", "<=", last).execute();
+  await trx.deleteFrom("request_marks").where("last_seq", "<=", last).execute();
+  return gone;
 }
 
-function toRow(request: StoredRequest): Insertable<RequestTable> {
+function toRow(block: RequestBlock): Insertable<RequestBlockTable> {
   return {
-    seq: request.seq,
-    id: request.id,
-    provider_id: request.providerId,
-    key_id: request.keyId,
-    session_id: request.sessionId,
-    status: request.status,
-    failed: request.failed ? 1 : 0,
-    detail: request.detail,
-  };
-}
-
-function toRequest(row: Selectable<RequestTable>): StoredRequest {
-  return {
-    seq: row.seq,
-    id: row.id,
-    providerId: row.provider_id,
-    keyId: row.key_id,
-    // What it is found by; what it tells of them is in the detail.
-    otherKeyIds: [],
-    sessionId: row.session_id,
-    status: row.status,
-    failed: row.failed === 1,
-    detail: row.detail,
+    last_seq: block.lastSeq,
+    first_seq: block.firstSeq,
+    first_started_at: block.firstStartedAt,
+    requests: block.count,
+    data: block.data,
   };
 }

@@ -13,8 +13,8 @@ export interface Database {
   readonly webhook_deliveries: DeliveryTable;
   readonly sessions: SessionTable;
   readonly pins: PinTable;
-  readonly requests: RequestTable;
-  readonly request_tries: RequestTryTable;
+  readonly request_blocks: RequestBlockTable;
+  readonly request_marks: RequestMarkTable;
   readonly usage_sums: UsageTable;
   readonly affinity_sums: AffinityTable;
   readonly key_totals: KeyTotalTable;
@@ -163,24 +163,22 @@ export interface PinTable {
   readonly at: number;
 }
 
-/** No column refers to another table: what happened stays when keys and providers go. */
-export interface RequestTable {
+/** Requests, many in a row. No column refers to another table: what happened stays when keys and providers go. */
+export interface RequestBlockTable {
   /** Order of their ends; tells the instant as well. */
-  readonly seq: number;
-  readonly id: string;
-  readonly provider_id: string | null;
-  readonly key_id: string | null;
-  readonly session_id: string | null;
-  readonly status: number;
-  readonly failed: Flag;
-  /** Everything to be told of it, as JSON. */
-  readonly detail: string;
+  readonly last_seq: number;
+  readonly first_seq: number;
+  readonly first_started_at: number;
+  /** How many. */
+  readonly requests: number;
+  /** @see RequestBlock */
+  readonly data: Uint8Array;
 }
 
-/** Keys that a request tried before another one served it. */
-export interface RequestTryTable {
-  readonly key_id: string;
-  readonly seq: number;
+/** What blocks are found by. */
+export interface RequestMarkTable {
+  readonly mark: string;
+  readonly last_seq: number;
 }
 
 /** Empty texts for what a sum is not told apart by. */

@@ -32,6 +32,7 @@ export function createSqliteEngine({ dataDir, busyTimeoutMs }: SqliteEngineOptio
     name: file,
     writer: createSqliteDialect({ file, readOnly: false, busyTimeoutMs }),
     reader: createSqliteDialect({ file, readOnly: true, busyTimeoutMs }),
+    bytes: "blob",
     addSequence: (table) => table.addColumn("seq", "integer", (column) => column.primaryKey().autoIncrement()),
     scrub: (db) => scrubSqlite(db, busyTimeoutMs),
     examine: (db, tables) => examineTables(db, tables),

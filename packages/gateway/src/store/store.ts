@@ -206,12 +206,14 @@ export interface StoredRequest {
   readonly providerId: string | null;
   /** The key that the answer came from. */
   readonly keyId: string | null;
-  /** Keys that it tried before, by which it is found as well; not read back. */
+  /** Keys that it tried before, by which it is found as well. */
   readonly otherKeyIds: readonly string[];
   readonly sessionId: string | null;
   readonly status: number;
   readonly failed: boolean;
-  /** Everything to be told of it, as JSON. */
+  /** Epoch ms. */
+  readonly startedAt: number;
+  /** Everything to be told of it, as JSON without line breaks. */
   readonly detail: string;
 }
 

@@ -33,12 +33,10 @@ export class LineSink {
   }
 
   write(line: string): void {
-    const { holdBackBytes, holdBackMs, mostBytes } = this.#options;
-    if (this.#isReaderGone || this.#waitingBytes + line.length > mostBytes) return;
+    if (this.#isReaderGone || this.#waitingBytes + line.length > this.#options.mostBytes) return;
     this.#waiting.push(line);
     this.#waitingBytes += line.length;
-    if (this.#waitingBytes >= holdBackBytes) this.#begin();
-    else this.#timer ??= setTimeout(() => this.#begin(), holdBackMs).unref();
+    this.#holdBack();
   }
 
   /** Settles when all lines are written, there is nobody to read them, or `waitMs` have passed. Never rejects. */
@@ -52,6 +50,13 @@ export class LineSink {
         resolve();
       });
     });
+  }
+
+  /** Waits for more, also behind a write: each takes a journey to another thread, however little it writes. */
+  #holdBack(): void {
+    const { holdBackBytes, holdBackMs } = this.#options;
+    if (this.#waitingBytes >= holdBackBytes) this.#begin();
+    else this.#timer ??= setTimeout(() => this.#begin(), holdBackMs).unref();
   }
 
   #begin(): void {
@@ -72,7 +77,9 @@ export class LineSink {
       if (error) this.#giveUp();
       else if (count < bytes.length) return this.#write(bytes.subarray(count));
       this.#underWay = undefined;
-      this.#begin();
+      const isAwaited = this.#onceWritten.length > 0;
+      if (isAwaited || this.#waiting.length === 0) this.#begin();
+      else this.#holdBack();
     });
   }
 

@@ -1,3 +1,4 @@
+import { createRequestIds } from "../../requests/request-id.ts";
 import { type Clock, isKeywheelError, type PoolEvent } from "@keywheel/pool";
 import type { CatalogView } from "../../catalog/catalog.ts";
 import { DataPlane, type DataPlaneDeps } from "../../data-plane/data-plane.ts";
@@ -43,7 +44,7 @@ export function openDataPlane({
   const { clock, load, onRequest } = parts;
   return new DataPlane({
     ...parts,
-    newId: createRequestIds(clock.now(), worker),
+    newId: createRequestIds(worker),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
     tracing: otel,
@@ -118,11 +119,4 @@ function slugOf({ providers }: Core["catalog"], providerId: string): string | un
     if (isKeywheelError(error)) return undefined;
     throw error;
   }
-}
-
-/** `req_…`, growing, and not those of a former process, nor of one beside this. */
-function createRequestIds(startedAt: number, worker: number): () => string {
-  const prefix = `req_${startedAt.toString(36)}${worker === 0 ? "" : `w${worker.toString(36)}x`}`;
-  let count = 0;
-  return () => `${prefix}${(++count).toString(36).padStart(4, "0")}`;
 }
