@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reply, runGateway, type RunningGateway, runRedis, type RunningRedis } from "@keywheel/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { toBlocks } from "../../packages/gateway/src/requests/request-blocks.ts";
 import { openStore } from "../../packages/gateway/src/store/open-store.ts";
 import type { OpenedStore, UsageSum } from "../../packages/gateway/src/store/store.ts";
 import { type PostgresServer, startPostgres } from "../../packages/testkit/src/postgres.ts";
@@ -358,18 +359,20 @@ function batchOf(requests: number, mark: string, lane: number) {
     { span: "minute", at: 0, ...place, keyId: "", model: "", ...counts },
   ];
   return {
-    requests: Array.from({ length: requests }, (_, number) => ({
-      seq: lastSeq++,
-      id: `req_${mark}_${number}`,
-      providerId: place.providerId,
-      keyId: place.keyId,
-      otherKeyIds: [],
-      sessionId: `costs-${lane}`,
-      status: 200,
-      failed: false,
-      startedAt: 1,
-      detail: JSON.stringify({ filler: "x".repeat(600) }),
-    })),
+    requests: toBlocks(
+      Array.from({ length: requests }, (_, number) => ({
+        seq: lastSeq++,
+        id: `req_${mark}_${number}`,
+        providerId: place.providerId,
+        keyId: place.keyId,
+        otherKeyIds: [],
+        sessionId: `costs-${lane}`,
+        status: 200,
+        failed: false,
+        startedAt: 1,
+        detail: JSON.stringify({ filler: "x".repeat(600) }),
+      })),
+    ),
     usage,
     totals: [{ keyId: place.keyId, requests, successes: requests, failures: 0, lastUsedAt: 1 }],
   };

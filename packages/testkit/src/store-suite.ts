@@ -1,3 +1,4 @@
+import { toBlocks } from "../../gateway/src/requests/request-blocks.ts";
 import { type DisabledRecord, type HealthRecord, healthy, type Pin, Secret, type TouchedSession } from "@keywheel/pool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The store is no export of the gateway; only its types are needed here.
@@ -1054,7 +1055,7 @@ const nothingElse = { requests: [], usage: [], totals: [] };
 function describeRequests(current: Current): void {
   describe("requests", () => {
     const save = (...requests: readonly StoredRequest[]): Promise<void> =>
-      current().saveActivity({ ...nothingElse, requests });
+      current().saveActivity({ ...nothingElse, requests: toBlocks(requests) });
     const list = async (filter: Partial<Parameters<Store["listRequests"]>[0]> = {}): Promise<string> => {
       const requests = await current().listRequests({ limit: 100, ...filter });
       return requests.map(({ id }) => id.replace("req_", "")).join(" ");

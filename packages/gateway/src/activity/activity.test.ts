@@ -3,6 +3,7 @@ import { createFakeClock } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import type { ActivityBatch, StoredRequest } from "../store/store.ts";
+import { readBlock } from "../requests/request-blocks.ts";
 import { fromDetail } from "./request-detail.ts";
 import { Activity } from "./activity.ts";
 
@@ -16,7 +17,7 @@ function anActivity() {
     error: undefined as Error | undefined,
     saveActivity: async ({ requests, usage }: ActivityBatch): Promise<void> => {
       if (store.error !== undefined) throw store.error;
-      saved.push(...requests);
+      saved.push(...requests.flatMap(({ data }) => readBlock(data)));
       models.push(...usage.filter(({ span }) => span === "hour").map(({ model }) => model));
     },
     listRequests: async () => [],

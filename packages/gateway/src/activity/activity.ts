@@ -48,8 +48,7 @@ const mostRefusals = 5;
 /** Less than the minute after which it is asked for: clocks differ a little. */
 const pruneEveryMs = 50_000;
 
-/** In one transaction, some ms: what a refusal has to wait for before its retry must be short. */
-const requestsAtOnce = 1_000;
+/** In one transaction, beside a block of requests, some ms: what a refusal has to wait for before its retry must be short. */
 const sumsAtOnce = 1_000;
 
 /**
@@ -146,8 +145,11 @@ export class Activity {
   }
 
   async #writeAll(): Promise<boolean> {
+    // What comes meanwhile waits for the next time: under load it would never end, and write a few at a time.
+    let left = this.#log.waiting;
     for (;;) {
-      const requests = this.#log.peek(requestsAtOnce);
+      const block = this.#log.peek();
+      const requests = block === undefined ? [] : [block];
       const usage = this.#usage.takeSums(sumsAtOnce);
       const totals = this.#usage.takeTotals(sumsAtOnce);
       const affinity = this.#affinity.take();
@@ -166,10 +168,9 @@ export class Activity {
         }
       }
       this.#refusals = 0;
-      this.#log.written(requests);
-      // What came meanwhile waits for the next time: under load it would never end, and write a few at a time.
-      const isAll = requests.length < requestsAtOnce && usage.length < sumsAtOnce && totals.length < sumsAtOnce;
-      if (isAll) {
+      if (block !== undefined) this.#log.written(block);
+      left -= block?.count ?? 0;
+      if (left <= 0 && usage.length < sumsAtOnce && totals.length < sumsAtOnce) {
         this.#tell(undefined);
         return true;
       }

@@ -2,6 +2,7 @@ import type { Clock } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import { fromDetail, toDetail } from "./request-detail.ts";
 import { fits } from "../requests/request-filter.ts";
+import { OpenBlock, readBlock, type RequestBlock } from "../requests/request-blocks.ts";
 import { seqOf, seqsPerMs } from "../requests/request-seq.ts";
 import type { RequestFilter, Store, StoredRequest } from "../store/store.ts";
 
@@ -27,7 +28,7 @@ export interface RequestLogOptions {
   readonly redact: (text: string) => string;
   /** How many are shown from memory; default 1,000. */
   readonly capacity?: number;
-  /** How many may wait for a database that cannot be written; default 20,000 (some 20 MB). */
+  /** How many may wait for a database that cannot be written; default 40,000 (some 20 MB). */
   readonly maxWaiting?: number;
 }
 
@@ -50,13 +51,13 @@ export class RequestLog {
   readonly #options: RequestLogOptions;
   readonly #capacity: number;
   readonly #maxWaiting: number;
-  /**
-   * As they are stored: of a few strings each the collector makes little work, of thirty objects much. Oldest first; up to
-   * twice the capacity, so that it is not moved at each request.
-   */
-  #newest: StoredRequest[] = [];
+  /** The newest. */
+  readonly #open = new OpenBlock();
   /** Not yet written, oldest first. */
-  #waiting: StoredRequest[] = [];
+  #waiting: RequestBlock[] = [];
+  #waitingCount = 0;
+  /** Written, and still shown from memory; oldest first. */
+  #written: RequestBlock[] = [];
   #lastSeq: number;
   /** Where this process begins in each millisecond. */
   readonly #laneStart: number;
@@ -65,14 +66,14 @@ export class RequestLog {
   constructor(options: RequestLogOptions) {
     this.#options = options;
     this.#capacity = options.capacity ?? 1_000;
-    this.#maxWaiting = options.maxWaiting ?? 20_000;
+    this.#maxWaiting = options.maxWaiting ?? 40_000;
     this.#lastSeq = options.lastSeq ?? 0;
     this.#laneStart = ((options.lane ?? 0) * laneStride) % seqsPerMs;
   }
 
   /** How many wait to be written. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waitingCount + this.#open.count;
   }
 
   /** How many were let go of unwritten, since the database could not be written for too long. */
@@ -84,75 +85,109 @@ export class RequestLog {
   add(record: RequestRecord): LoggedRequest {
     const endedAt = this.#options.clock.now();
     this.#lastSeq = Math.max(this.#lastSeq + 1, seqOf(endedAt) + this.#laneStart);
-    const stored = this.#toStored(this.#lastSeq, endedAt, record);
-    this.#newest.push(stored);
-    if (this.#newest.length >= 2 * this.#capacity) this.#newest = this.#newest.slice(-this.#capacity);
-    this.#waiting.push(stored);
-    if (this.#waiting.length >= 2 * this.#maxWaiting) this.#letGo();
+    if (!this.#open.hasRoomFor(this.#lastSeq)) this.#closeBlock();
+    this.#open.add(this.#toStored(this.#lastSeq, endedAt, record));
     return { seq: this.#lastSeq, endedAt, record };
   }
 
-  /** Those that wait longest, to be written; they wait on until `written` says that they are. */
-  peek(limit: number): readonly StoredRequest[] {
-    return this.#waiting.slice(0, limit);
+  /** The block that waits longest, to be written; it waits on until `written` says that it is. */
+  peek(): RequestBlock | undefined {
+    if (this.#waiting.length === 0 && this.#open.count > 0) this.#closeBlock();
+    return this.#waiting[0];
   }
 
-  written(requests: readonly StoredRequest[]): void {
-    const last = requests.at(-1)?.seq ?? 0;
-    const next = this.#waiting.findIndex(({ seq }) => seq > last);
-    this.#waiting = next === -1 ? [] : this.#waiting.slice(next);
+  written(block: RequestBlock): void {
+    // It may have been let go of meanwhile.
+    if (this.#waiting[0] !== block) return;
+    this.#waiting.shift();
+    this.#waitingCount -= block.count;
+    this.#written.push(block);
+    let others = this.#written.reduce((sum, { count }) => sum + count, 0);
+    for (const oldest of this.#written) {
+      others -= oldest.count;
+      if (others < this.#capacity) break;
+      this.#written = this.#written.slice(1);
+    }
   }
 
   /** Newest first. @throws KeywheelError store_unavailable */
   async list(filter: RequestFilter): Promise<RequestPage> {
     const { limit, beforeSeq = Infinity } = filter;
     if ((this.#options.lane ?? 0) > 0) return await this.#listOfAll(filter);
-    const held = this.#held();
     const found: LoggedRequest[] = [];
-    for (let at = held.length - 1; at >= 0 && found.length <= limit; at--) {
-      const stored = held[at];
-      if (stored !== undefined && stored.seq < beforeSeq && fits(stored, filter)) found.push(fromStored(stored));
+    let oldest = beforeSeq;
+    for await (const block of this.#blocksInMemory()) {
+      if (found.length > limit) break;
+      for (const stored of block.toReversed()) {
+        if (stored.seq < oldest && fits(stored, filter)) found.push(fromStored(stored));
+      }
+      oldest = Math.min(oldest, block[0]?.seq ?? Infinity);
     }
     if (found.length <= limit) {
-      const oldest = Math.min(beforeSeq, held[0]?.seq ?? Infinity);
       const rest = { ...filter, limit: limit + 1 - found.length };
       const stored = await this.#options.store.listRequests(
         Number.isFinite(oldest) ? { ...rest, beforeSeq: oldest } : rest,
       );
       found.push(...stored.map(fromStored));
     }
-    const requests = found.slice(0, limit);
-    return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
+    return pageOf(found, limit);
   }
 
   /** What is stored, by whomever, and what waits here to be. */
   async #listOfAll(filter: RequestFilter): Promise<RequestPage> {
     const { limit, beforeSeq = Infinity } = filter;
+    const bySeq = new Map<number, LoggedRequest>();
     // First: what is written meanwhile is in both, rather than in none.
-    const waiting = this.#waiting.filter((request) => request.seq < beforeSeq && fits(request, filter));
+    for await (const block of this.#blocksInMemory()) {
+      for (const stored of block)
+        if (stored.seq < beforeSeq && fits(stored, filter)) bySeq.set(stored.seq, fromStored(stored));
+    }
     const stored = await this.#options.store.listRequests({ ...filter, limit: limit + 1 });
-    const bySeq = new Map(stored.map((request) => [request.seq, fromStored(request)]));
-    for (const request of waiting) bySeq.set(request.seq, fromStored(request));
-    const found = [...bySeq.values()].sort((one, other) => other.seq - one.seq);
-    const requests = found.slice(0, limit);
-    return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
+    for (const request of stored) bySeq.set(request.seq, fromStored(request));
+    return pageOf(
+      [...bySeq.values()].sort((one, other) => other.seq - one.seq),
+      limit,
+    );
   }
 
   /** @throws KeywheelError store_unavailable */
   async find(id: string): Promise<LoggedRequest | undefined> {
-    const held = this.#held().findLast((request) => request.id === id);
-    const stored = held ?? (await this.#options.store.findRequest(id));
+    const bytes = Buffer.from(id);
+    for (const data of [...this.#closed().map((block) => block.data), this.#open.peek()]) {
+      if (!Buffer.from(data.buffer, data.byteOffset, data.length).includes(bytes)) continue;
+      const held = readBlock(data).find((request) => request.id === id);
+      if (held !== undefined) return fromStored(held);
+    }
+    const stored = await this.#options.store.findRequest(id);
     return stored === undefined ? undefined : fromStored(stored);
   }
 
-  /** Everything that a list must take from memory. Both reach up to the newest; the longer one holds the other. */
-  #held(): readonly StoredRequest[] {
-    return this.#waiting.length > this.#newest.length ? this.#waiting : this.#newest;
+  /** The requests of each block, in the order of their ends; the newest block first. */
+  async *#blocksInMemory(): AsyncIterable<readonly StoredRequest[]> {
+    const closed = this.#closed();
+    // At once: its bytes are used again.
+    yield readBlock(this.#open.peek());
+    for (const { data } of closed.toReversed()) {
+      yield readBlock(data);
+      // Reading one takes a ms or two, in which nobody else is served.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
-  #letGo(): void {
-    this.#lost += this.#waiting.length - this.#maxWaiting;
-    this.#waiting = this.#waiting.slice(-this.#maxWaiting);
+  #closed(): readonly RequestBlock[] {
+    return [...this.#written, ...this.#waiting];
+  }
+
+  #closeBlock(): void {
+    const block = this.#open.close();
+    this.#waiting.push(block);
+    this.#waitingCount += block.count;
+    // With room for one more, which is filled meanwhile.
+    while (this.#waitingCount + block.count > this.#maxWaiting && this.#waiting.length > 1) {
+      const lost = this.#waiting.shift()?.count ?? 0;
+      this.#waitingCount -= lost;
+      this.#lost += lost;
+    }
   }
 
   #toStored(seq: number, endedAt: number, record: RequestRecord): StoredRequest {
@@ -199,6 +234,12 @@ const longestPath = 1_000;
 
 function shorten(path: string): string {
   return path.length <= longestPath ? path : `${path.slice(0, longestPath)}…`;
+}
+
+/** @param found newest first; one more than the page holds tells that there is another page */
+function pageOf(found: readonly LoggedRequest[], limit: number): RequestPage {
+  const requests = found.slice(0, limit);
+  return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
 }
 
 function fromStored(stored: StoredRequest): LoggedRequest {

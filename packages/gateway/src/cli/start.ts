@@ -4,7 +4,7 @@ import { bannerAsJson, bannerFor } from "./banner.ts";
 import { dieLoudly } from "./die-loudly.ts";
 import { openLog } from "./open-log.ts";
 import type { Gateway } from "./serve/gateway.ts";
-import { startFrugally } from "./frugal-start.ts";
+import { allocateAllAsNew, startFrugally } from "./heap-flags.ts";
 import { clearRunning } from "./serve/ready-file.ts";
 import { onStopSignal } from "./serve/signals.ts";
 import type { Flags } from "./settings.ts";
@@ -24,6 +24,7 @@ export async function start(flags: Flags, terminal: Terminal): Promise<void> {
   const log = openLog({ ...options, redactor, environment: terminal.environment });
   if (options.readyFile !== undefined) clearRunning(options.readyFile);
 
+  allocateAllAsNew();
   const grow = startFrugally();
   const ending: Ending = { gateway: undefined };
   // What the pools know is worth a moment.

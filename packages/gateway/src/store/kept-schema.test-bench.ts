@@ -17,6 +17,7 @@ import {
   aUsageSum,
   aWebhookRecord,
 } from "../../../testkit/src/store-suite.ts";
+import { toBlocks } from "../requests/request-blocks.ts";
 import { migrations } from "./migrations.ts";
 import { openStore } from "./open-store.ts";
 import type { OpenedStore, StoredRequest } from "./store.ts";
@@ -80,7 +81,7 @@ async function fill(store: OpenedStore): Promise<void> {
     { poolId: "prv_1", kind: "conversation", fingerprint: { high: 4, low: 5 }, keyId: "key_2", at: 6 },
   ]);
   await store.saveActivity({
-    requests: [aStoredRequest(1), aStoredRequest(2, { otherKeyIds: ["key_2"] })],
+    requests: toBlocks([aStoredRequest(1), aStoredRequest(2, { otherKeyIds: ["key_2"] })]),
     usage: [aUsageSum(), aUsageSum({ span: "minute", keyId: "", label: "" })],
     totals: [{ keyId: "key_1", requests: 3, successes: 2, failures: 1, lastUsedAt: 9 }],
     affinity: [anAffinitySum(), anAffinitySum({ fate: "rate_limited" })],

@@ -388,7 +388,7 @@ export class KyselyStore implements port.OpenedStore {
   saveActivity(batch: port.ActivityBatch): Promise<void> {
     return this.#write(async (trx) => {
       if (!batch.isLate) await this.#engine.shared?.relax(trx);
-      await requests.saveRequests(trx, batch.requests);
+      await requests.saveBlocks(trx, batch.requests);
       await usage.addUsage(trx, batch.usage);
       await usage.addKeyTotals(trx, batch.totals);
       if (batch.affinity !== undefined) await affinity.addAffinity(trx, batch.affinity);

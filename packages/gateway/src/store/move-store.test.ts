@@ -5,6 +5,7 @@ import { healthy, Secret } from "@keywheel/pool";
 import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, queryPostgres } from "../../../testkit/src/postgres.ts";
 import { aKeyRecord, aProviderRecord, aTokenRecord } from "../../../testkit/src/store-suite.ts";
+import { toBlocks } from "../requests/request-blocks.ts";
 import { moveStore } from "./move-store.ts";
 import { openStore } from "./open-store.ts";
 import type { Store, UsageQuery } from "./store.ts";
@@ -86,18 +87,20 @@ async function fill(store: Store): Promise<void> {
     { poolId: "prv_1", keyId: "key_1", kind: "conversation", fingerprint: { high: 1, low: 2 }, at: 7 },
   ]);
   await store.saveActivity({
-    requests: Array.from({ length: 600 }, (_, at) => ({
-      seq: 3_500_000_000_000_000 + at,
-      id: `req_${at}`,
-      providerId: "prv_1",
-      keyId: "key_1",
-      otherKeyIds: ["key_2"],
-      sessionId: null,
-      status: 200,
-      failed: false,
-      startedAt: 1_700_000_000_000,
-      detail: JSON.stringify({ model: name }),
-    })),
+    requests: toBlocks(
+      Array.from({ length: 600 }, (_, at) => ({
+        seq: 3_500_000_000_000_000 + at,
+        id: `req_${at}`,
+        providerId: "prv_1",
+        keyId: "key_1",
+        otherKeyIds: ["key_2"],
+        sessionId: null,
+        status: 200,
+        failed: false,
+        startedAt: 1_700_000_000_000,
+        detail: JSON.stringify({ model: name }),
+      })),
+    ),
     usage: [usageOf("a"), usageOf("b")],
     totals: [{ keyId: "key_1", requests: 5, successes: 4, failures: 1, lastUsedAt: 99 }],
   });

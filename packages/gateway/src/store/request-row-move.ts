@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { toBlocks } from "./request-blocks.ts";
+import { toBlocks } from "../requests/request-blocks.ts";
 import { saveBlocks } from "./request-rows.ts";
 import type { Database } from "./schema.ts";
 import type { StoredRequest } from "./store.ts";

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Insertable, type Kysely, sql, type Transaction } from "kysely";
-import { bestMark, longestBlock, markOfId, readBlock, type RequestBlock, toBlocks } from "./request-blocks.ts";
+import { longestBlock, readBlock, type RequestBlock } from "../requests/request-blocks.ts";
+import { bestMark, markOfId } from "../requests/request-marks.ts";
 import { fits } from "../requests/request-filter.ts";
 import { instantOfRequestId } from "../requests/request-id.ts";
 import { seqOf } from "../requests/request-seq.ts";
@@ -8,11 +9,7 @@ import { parametersOf, runMany } from "./run-many.ts";
 import type { Database, RequestBlockTable } from "./schema.ts";
 import type { RequestFilter, StoredRequest } from "./store.ts";
 
-/** Saved twice is listed once. */
-export async function saveRequests(trx: Transaction<Database>, requests: readonly StoredRequest[]): Promise<void> {
-  await saveBlocks(trx, toBlocks(requests));
-}
-
+/** What is saved twice is listed once. */
 export async function saveBlocks(trx: Kysely<Database>, blocks: readonly RequestBlock[]): Promise<void> {
   const rows = blocks.map(toRow);
   const [first] = rows;

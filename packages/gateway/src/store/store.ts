@@ -8,6 +8,7 @@ import type {
   StatusReason,
   TouchedSession,
 } from "@keywheel/pool";
+import type { RequestBlock } from "../requests/request-blocks.ts";
 
 /** How a key's value is held. */
 export type KeySecret =
@@ -323,7 +324,7 @@ export interface StoredActivity {
 
 /** What is to be added to the activity that is kept. */
 export interface ActivityBatch {
-  readonly requests: readonly StoredRequest[];
+  readonly requests: readonly RequestBlock[];
   readonly usage: readonly UsageSum[];
   readonly totals: readonly KeyTotals[];
   readonly affinity?: readonly AffinitySum[];

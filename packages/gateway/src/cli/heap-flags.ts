@@ -13,3 +13,14 @@ export function startFrugally(): () => void {
   setFlagsFromString(growth.none);
   return () => setFlagsFromString(growth.usual);
 }
+
+/**
+ * Has every object begin among the new ones. V8 lets those of a kind that mostly outlived a collection begin among the old
+ * ones; in a gateway these are requests that happened to wait, and each such object, long dead, keeps all of its request from
+ * the next collections: four of fifty MB were copied each time, for nothing.
+ *
+ * Before the first request, since code that is optimised already stays as it is.
+ */
+export function allocateAllAsNew(): void {
+  setFlagsFromString("--no-allocation-site-pretenuring");
+}
