@@ -38,7 +38,8 @@ export {
 } from "./providers/credentials.ts";
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
 export { brokenError, type OwnAnswer, ownAnswer, type OwnError, refusalError } from "./providers/own-answers.ts";
-export { type Asked, type AskedPool, type AskingRequest, askPool, type RequestBytes } from "./providers/question.ts";
+export { bytesReader, type RequestBytes } from "./providers/bytes-reader.ts";
+export { type Asked, type AskedPool, type AskingRequest, askPool } from "./providers/question.ts";
 export {
   type KeyFault,
   type KeyTextFault,

@@ -9,6 +9,7 @@ import { credentialFor, credentialHeaders } from "../providers/credentials.ts";
 import { isHostOf } from "../providers/hosts.ts";
 import { objectPrint, objectsInHead, uploadInHead } from "../providers/objects.ts";
 import { type OwnError, ownAnswer, refusalError } from "../providers/own-answers.ts";
+import { parsedReader } from "../providers/parsed-reader.ts";
 import type { Provider } from "../providers/presets.ts";
 import { type Asked, askPool, scopeOf } from "../providers/question.ts";
 import { ownSessionHeader, sessionOf } from "../providers/sessions.ts";
@@ -78,10 +79,11 @@ export class PooledFetch {
         path: request.url.pathname,
         query: request.url.search.slice(1),
         header: request.header,
-        body: request.bytes,
+        body: request.text,
         at: clock.now(),
       },
       { hasPins: pool.hasPins, affinityEnabled, sharedValues: this.#sharedValues },
+      parsedReader,
     );
     return new Course(this.#parts, request, asked, this.#rules).run(String(++this.#requests));
   }

@@ -10,7 +10,7 @@ import type { KeySnapshot, SharedState, StatePolicy } from "../ports/shared-stat
 import { healthy } from "../rules/cooldown.ts";
 import { entryOf, readKeys, type RingKey, type Variables } from "./key-ring.ts";
 import { checkShape, Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
-import type { FetchParts, PooledFetch } from "./pooled-fetch.ts";
+import { type FetchParts, PooledFetch } from "./pooled-fetch.ts";
 import { withoutSecrets } from "./redact.ts";
 import { isSnapshot, type KeyRecord, type PoolSnapshot } from "./snapshot.ts";
 import type { KeyPool, KeyView } from "./key-pool.ts";
@@ -35,7 +35,7 @@ export class RunningPool implements KeyPool {
   readonly #policy: StatePolicy;
   readonly #store: StoreKeeper | undefined;
   readonly #fetchParts: FetchParts;
-  #fetch: Promise<PooledFetch> | undefined;
+  readonly #fetch: PooledFetch;
   readonly #listeners = new Listeners();
   /** Every value that was ever here: a running answer may still quote it. */
   readonly #values = new Set<string>();
@@ -77,13 +77,14 @@ export class RunningPool implements KeyPool {
       redact: (text) => withoutSecrets(text, this.#values),
     });
     this.#fetchParts = this.#partsOf(options);
+    this.#fetch = new PooledFetch(this.#fetchParts);
     this.#ready = this.#begin();
   }
 
   fetch(session?: string): typeof globalThis.fetch {
     return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
       if (++this.#requests % sweepEvery === 0) void this.#sweep();
-      return (await this.#requestsPart()).serve(input, init, session);
+      return this.#fetch.serve(input, init, session);
     };
   }
 
@@ -120,7 +121,7 @@ export class RunningPool implements KeyPool {
 
   async endSession(session: string): Promise<boolean> {
     await this.#ready;
-    const print = (await this.#requestsPart()).printOf(session);
+    const print = this.#fetch.printOf(session);
     return print !== undefined && this.#pool.endSession(print);
   }
 
@@ -157,26 +158,6 @@ export class RunningPool implements KeyPool {
   /** What is printed of it: enough to know it by. */
   toJSON(): object {
     return { name: this.name, keys: this.#keys.map(({ id }) => id) };
-  }
-
-  /**
-   * More than half of the library is about requests and what answers mean. A page need not load it before there is a request;
-   * where a program is one file, it is in it.
-   */
-  #requestsPart(): Promise<PooledFetch> {
-    this.#fetch ??= this.#loadFetch();
-    return this.#fetch;
-  }
-
-  async #loadFetch(): Promise<PooledFetch> {
-    try {
-      const { PooledFetch } = await import("./pooled-fetch.ts");
-      return new PooledFetch(this.#fetchParts);
-    } catch (error) {
-      // A page that was offline for a moment must not stay without it.
-      this.#fetch = undefined;
-      throw error;
-    }
   }
 
   #partsOf({ provider, baseURL, retry, fetch }: PoolOptions): FetchParts {
