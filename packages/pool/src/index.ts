@@ -10,9 +10,9 @@ export { SharedValues } from "./rules/shared-values.ts";
 export type { JudgedAnswer, KeyEffect, RequestEffect, Verdict } from "./rules/verdict.ts";
 export { Pool } from "./pool.ts";
 export type { PoolPorts } from "./pool.ts";
-export type { Bindings } from "./memory/affinity.ts";
+export type { Bindings } from "./memory/binding-book.ts";
 export type { CellState } from "./memory/cell-state.ts";
-export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
+export { MemoryState, type MemoryStateOptions } from "./memory/packed-state.ts";
 export type { MadeChoice, SharedView, ViewParts } from "./memory/shared-view.ts";
 export { ViewedState } from "./memory/viewed-state.ts";
 export {

@@ -19,6 +19,7 @@ export type {
   LeftKey,
   PassedOver,
   Pin,
+  PoolState,
   Question,
   RestoredBinding,
   SessionRef,

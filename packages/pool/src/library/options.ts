@@ -1,7 +1,7 @@
 import { type FieldError, KeywheelError } from "../errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Journal } from "../ports/journal.ts";
-import { defaultAffinity, type SharedState, type StatePolicy } from "../ports/shared-state.ts";
+import { defaultAffinity, type PoolState, type StatePolicy } from "../ports/shared-state.ts";
 import type { Provider } from "../providers/presets.ts";
 import { defaultCooldownPolicy } from "../rules/cooldown.ts";
 import type { DurationMs } from "../rules/time.ts";
@@ -67,10 +67,10 @@ export interface PoolOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** Where the state outlives the process; default: nowhere. */
   readonly store?: PoolStore;
-  /** Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (4 MB). */
+  /** Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (15 MB). */
   readonly maxSessions?: number;
   /** Shared state of one's own, for instance one that several processes share; default: in memory. `maxSessions` is its own then. */
-  readonly state?: SharedState;
+  readonly state?: PoolState;
   /** Told of every change of a key that must outlive the process, before its consequence is seen; default: nobody. */
   readonly journal?: Journal;
   /** Where the time comes from; default: the system's. */

@@ -1,12 +1,12 @@
 import { KeywheelError } from "../errors.ts";
 import { statusOf } from "../key-status.ts";
-import { MemoryState } from "../memory/memory-state.ts";
+import { PlainState } from "../memory/plain-state.ts";
 import { Pool } from "../pool.ts";
 import type { PoolEvent } from "../ports/events.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Journal, StatusReason } from "../ports/journal.ts";
 import type { Secret } from "../ports/secrets.ts";
-import type { KeySnapshot, SharedState, StatePolicy } from "../ports/shared-state.ts";
+import type { KeySnapshot, PoolState, StatePolicy } from "../ports/shared-state.ts";
 import { healthy } from "../rules/cooldown.ts";
 import { entryOf, readKeys, type RingKey, type Variables } from "./key-ring.ts";
 import { checkShape, Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
@@ -27,9 +27,9 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
 export class RunningPool implements KeyPool {
   readonly name: string;
   readonly #pool: Pool;
-  readonly #state: SharedState;
+  readonly #state: PoolState;
   /** The state, if it is of our own making. */
-  readonly #memory: MemoryState | undefined;
+  readonly #memory: PlainState | undefined;
   readonly #clock: Clock;
   readonly #env: Variables;
   readonly #policy: StatePolicy;
@@ -54,12 +54,11 @@ export class RunningPool implements KeyPool {
     this.#clock = clock;
     this.#env = env;
     this.#policy = policyOf(options);
-    const maxSessions = options.maxSessions ?? defaultMaxSessions;
     this.#memory =
       options.state === undefined
-        ? new MemoryState({ clock, maxBindings: maxSessions, maxPins: maxSessions })
+        ? new PlainState({ clock, maxBindings: options.maxSessions ?? defaultMaxSessions })
         : undefined;
-    this.#state = options.state ?? (this.#memory as MemoryState);
+    this.#state = options.state ?? (this.#memory as PlainState);
     this.#keys = this.#read(options.keys);
     this.#store =
       store === undefined
@@ -83,7 +82,7 @@ export class RunningPool implements KeyPool {
 
   fetch(session?: string): typeof globalThis.fetch {
     return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-      if (++this.#requests % sweepEvery === 0) void this.#sweep();
+      if (++this.#requests % sweepEvery === 0) void this.#memory?.sweepIdle();
       return this.#fetch.serve(input, init, session);
     };
   }
@@ -308,13 +307,6 @@ export class RunningPool implements KeyPool {
 
   #notice(code: string, message: string | undefined): void {
     this.#listeners.tell({ type: "notice", poolId: this.name, code, message, at: this.#clock.now() });
-  }
-
-  /** Nobody writes down who was bound: what waits for that is let go of, as is what has idled out. */
-  async #sweep(): Promise<void> {
-    await this.#memory?.sweepIdle();
-    this.#memory?.drainTouchedSessions(Number.MAX_SAFE_INTEGER);
-    this.#memory?.drainPins(Number.MAX_SAFE_INTEGER);
   }
 }
 

@@ -1,6 +1,6 @@
 import { aPolicy, createFakeClock, keysOf } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
-import { MemoryState } from "../memory/memory-state.ts";
+import { MemoryState } from "../memory/packed-state.ts";
 import type { Conversation } from "./conversation/places.ts";
 import { openingOf as openingInBytes } from "./conversation.ts";
 import { conversationReaders } from "./conversation-readers.test-bench.ts";

@@ -157,10 +157,7 @@ function checkDepth(depth: number): void {
 /** Whether a value says nothing. */
 function isBlank(value: unknown): boolean {
   return (
-    value === null ||
-    value === false ||
-    value === "" ||
-    (typeof value === "object" && Object.keys(value).length === 0)
+    value === null || value === false || value === "" || (typeof value === "object" && Object.keys(value).length === 0)
   );
 }
 
