@@ -72,4 +72,5 @@ export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { objectPrint, objectsInHead } from "./providers/objects.ts";
 export { organizationIn } from "./providers/organizations.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
+export { signsOf } from "./rules/stream-signs.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";

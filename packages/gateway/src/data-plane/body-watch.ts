@@ -1,4 +1,4 @@
-import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
+import { signsOf, type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
 import { codingsOf, createDecoder, type Decoder } from "./content-coding.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 
@@ -38,7 +38,7 @@ export class BodyWatch {
 
   constructor({ contentType, contentEncoding, isMaking, onChange, meter }: BodyWatchOptions) {
     this.#meter = meter;
-    this.#observer = new StreamObserver({ contentType, isMaking });
+    this.#observer = new StreamObserver({ signsOf, contentType, isMaking });
     this.#onChange = onChange;
     this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
     const codings = codingsOf(contentEncoding);

@@ -1,4 +1,4 @@
-import { StreamObserver } from "../rules/stream-opening.ts";
+import { readEach, StreamObserver } from "../rules/stream-opening.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { type AnswerWatch, HeldAnswer } from "../transport/held-answer.ts";
 import { joined } from "./request.ts";
@@ -37,7 +37,7 @@ export class FetchedAnswer extends HeldAnswer {
   }
 
   protected override watch(isMaking: boolean, onChange: () => void): AnswerWatch {
-    const observer = new StreamObserver({ contentType: this.header("content-type"), isMaking });
+    const observer = new StreamObserver({ signsOf: readEach, contentType: this.header("content-type"), isMaking });
     return {
       get opening() {
         return observer.opening;

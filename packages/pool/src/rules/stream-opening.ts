@@ -3,7 +3,6 @@ import { type EventReading, readEvent, readType, typeOf } from "./stream-dialect
 import { type Frame, type Framer, SseFramer } from "./stream-framing.ts";
 import { JsonFramer } from "./stream-json-framing.ts";
 import { firstWordByte, lastWordByte, modeOfContentType, modeOfFirstByte, type StreamMode } from "./stream-mode.ts";
-import { signs, signsOf } from "./stream-signs.ts";
 import { readSseBlock, type SseBlock } from "./stream-sse-block.ts";
 import { failureOfMade, isResultField, valueTellsError } from "./told-error.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -20,7 +19,17 @@ export type StreamEnd =
   /** By telling an error; `errorText` is to be judged as the `bodyText` of the same answer. */
   | { readonly kind: "failed"; readonly errorText: string };
 
+/** What bytes show at a glance, a bit each: an end of their dialect, perhaps an error. */
+export const signs = { none: 0, end: 1, error: 2 } as const;
+
+/** The signs of a frame. `signsOf` finds them without decoding or parsing. */
+export type SignsOf = (bytes: Uint8Array, from: number, to: number) => number;
+
+/** Finds nothing out: each frame is read. For programs that would rather have less code. */
+export const readEach: SignsOf = () => signs.error;
+
 export interface StreamObserverOptions {
+  readonly signsOf: SignsOf;
   /** The answer's `content-type`; undefined if it has none. */
   readonly contentType: string | undefined;
   /**
@@ -47,6 +56,7 @@ const closeBrace = 0x7d;
  * @see contract §4 rule 7, reference "Streams", field cases 20, 39 and 43
  */
 export class StreamObserver {
+  readonly #signsOf: SignsOf;
   readonly #isMaking: boolean;
   readonly #onTail: ((data: string) => void) | undefined;
   #mode: StreamMode;
@@ -60,7 +70,8 @@ export class StreamObserver {
   #isKnown = false;
   #lastByte = 0;
 
-  constructor({ contentType, isMaking = false, onTail }: StreamObserverOptions) {
+  constructor({ signsOf, contentType, isMaking = false, onTail }: StreamObserverOptions) {
+    this.#signsOf = signsOf;
     this.#isMaking = isMaking;
     this.#onTail = onTail;
     this.#mode = modeOfContentType(contentType);
@@ -134,17 +145,21 @@ export class StreamObserver {
 
   #look(frame: Frame): void {
     if (this.#errorText !== undefined || this.#mode === "tail") return;
-    if (this.#leansToContent && this.#opening === "undecided" && !mayTellError(frame)) {
+    if (this.#leansToContent && this.#opening === "undecided" && (this.#signsOfFrame(frame) & signs.error) === 0) {
       // Its result was seen, and the word for an error is nowhere in it: parsing it would show nothing else.
       this.#takeAsAnswer(frame);
     } else if (this.#opening === "undecided") {
       this.#read(frame);
     } else {
-      const found = signsOf(frame.bytes, frame.from, frame.to);
+      const found = this.#signsOfFrame(frame);
       if ((found & signs.error) !== 0) this.#read(frame);
       if ((found & signs.end) !== 0) this.#sawEnd = true;
     }
     if (this.#sawEnd && this.#onTail !== undefined) this.#onTail(this.#take(frame).data ?? "");
+  }
+
+  #signsOfFrame({ bytes, from, to }: Frame): number {
+    return this.#signsOf(bytes, from, to);
   }
 
   #take({ bytes, from, to }: Frame): SseBlock {
@@ -198,10 +213,6 @@ export class StreamObserver {
       }
     }
   }
-}
-
-function mayTellError({ bytes, from, to }: Frame): boolean {
-  return (signsOf(bytes, from, to) & signs.error) !== 0;
 }
 
 interface TakenEvent {

@@ -1,8 +1,6 @@
 import { terminalTypes } from "./stream-dialects.ts";
+import { signs, type SignsOf } from "./stream-opening.ts";
 import { asciiBytes } from "./utf8.ts";
-
-/** What bytes show at a glance, a bit each: an end of their dialect, perhaps an error. */
-export const signs = { none: 0, end: 1, error: 2 } as const;
 
 const quote = 0x22;
 const space = 0x20;
@@ -18,7 +16,7 @@ interface Word {
 /** Words by their first letter. */
 type WordTable = readonly (readonly Word[] | undefined)[];
 
-const typeSigns = terminalTypes.map(({ type, isError }) => [type, isError ? signs.error : signs.end] as const);
+const typeSigns = terminalTypes().map(({ type, isError }) => [type, isError ? signs.error : signs.end] as const);
 
 const afterQuote: WordTable = tableOf([
   ['error"', signs.error],
@@ -53,7 +51,7 @@ const longestDone = 24;
  * In JSON a quote inside a string is escaped, so that a word between two bare quotes is a key or a whole value and never a
  * part of what a model wrote. An error has still to be parsed to be believed; an end is what it looks like.
  */
-export function signsOf(bytes: Uint8Array, from: number, to: number): number {
+export const signsOf: SignsOf = (bytes, from, to) => {
   let found = signOfLines(bytes, from, to);
   for (let at = from; at < to; at++) {
     if (bytes[at] !== quote) continue;
@@ -61,7 +59,7 @@ export function signsOf(bytes: Uint8Array, from: number, to: number): number {
     if (beginsWord[pair] === 1) found |= signAt(afterQuote, bytes, at + 1, to);
   }
   return found;
-}
+};
 
 /** The sign of an `event` line, and of `[DONE]`. */
 function signOfLines(bytes: Uint8Array, from: number, to: number): number {
