@@ -25,6 +25,13 @@ export interface KeyOptions {
   readonly weight?: number;
   /** False: it is held, but takes no turns. Default true. */
   readonly enabled?: boolean;
+  /**
+   * A name of your own for keys that share their limits, as keys of one organization or project do: a limit (429, a spent
+   * quota) that one of them meets rests them all, so that none is asked in vain. At most 100 characters; default "", by itself.
+   *
+   * @see `KeyView.reason`, whose `sharedFrom` names the key whose limit it was
+   */
+  readonly group?: string;
 }
 
 /** How long failures rest a key. @see contract §4 rule 2 */

@@ -240,6 +240,7 @@ export class RunningPool implements KeyPool {
       label: key.label,
       masked: key.masked,
       weight: key.weight,
+      group: key.group,
       status,
       reason,
       cooldownUntil,
