@@ -1,4 +1,4 @@
-import { type FieldError, KeywheelError } from "../errors.ts";
+import { type FieldError, PoolError } from "../errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Journal } from "../ports/journal.ts";
 import { defaultAffinity, type PoolState, type StatePolicy } from "../ports/shared-state.ts";
@@ -104,7 +104,7 @@ export class Faults {
   check(): void {
     if (this.#found.length === 0) return;
     const message = this.#found.map((fault) => fault.message).join("; ");
-    throw new KeywheelError("validation_failed", message, {
+    throw new PoolError("validation_failed", message, {
       details: this.#found,
       hint: "Correct what is named.",
     });

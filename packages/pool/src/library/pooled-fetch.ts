@@ -1,5 +1,5 @@
 import { type Delivery as Sent, dispatch, type DispatchOutcome, safeMethods } from "../dispatch.ts";
-import { KeywheelError } from "../errors.ts";
+import { PoolError, type PoolErrorCode, poolErrors } from "../errors.ts";
 import type { Pool } from "../pool.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { AttemptRecord } from "../ports/events.ts";
@@ -95,7 +95,7 @@ export class PooledFetch {
   }
 
   /** Keys go to the provider and to nobody else, whatever address a program came by. */
-  #refusalOf({ url }: PooledRequest): OwnError | undefined {
+  #refusalOf({ url }: PooledRequest): OwnError<PoolErrorCode> | undefined {
     const { provider, isClosed } = this.#parts;
     if (isClosed()) return { code: "no_usable_key", message: "This pool of keys was closed." };
     if (isHome(url, this.#parts)) return undefined;
@@ -105,7 +105,7 @@ export class PooledFetch {
     return { code: "invalid_request", message };
   }
 
-  #answer(error: OwnError): Response {
+  #answer(error: OwnError<PoolErrorCode>): Response {
     return responseOf(this.#parts.provider, error);
   }
 }
@@ -207,7 +207,7 @@ class Course {
         this.#request.signal?.throwIfAborted();
         throw new Error("a request was given up that nobody has aborted");
       case "broken":
-        throw this.#thrown ?? new KeywheelError("upstream_unreachable", outcome.message);
+        throw this.#thrown ?? new PoolError("upstream_unreachable", outcome.message);
       case "refused":
         return this.#refuse(outcome);
       case "answer":
@@ -288,8 +288,8 @@ const tapReading = {
     ),
 };
 
-function responseOf(provider: Provider, error: OwnError): Response {
-  const { status, headers, body } = ownAnswer(provider.kind, error);
+function responseOf(provider: Provider, error: OwnError<PoolErrorCode>): Response {
+  const { status, headers, body } = ownAnswer(provider.kind, error, poolErrors[error.code]);
   const named = new Headers();
   for (let at = 0; at < headers.length; at += 2) named.set(headers[at] ?? "", headers[at + 1] ?? "");
   return new Response(body, { status, headers: named });

@@ -1,4 +1,4 @@
-import { KeywheelError } from "../errors.ts";
+import { PoolError } from "../errors.ts";
 import { statusOf } from "../key-status.ts";
 import { PlainState } from "../memory/plain-state.ts";
 import { Pool } from "../pool.ts";
@@ -135,7 +135,7 @@ export class RunningPool implements KeyPool {
 
   async restore(snapshot: PoolSnapshot): Promise<void> {
     if (!isSnapshot(snapshot)) {
-      throw new KeywheelError("validation_failed", "What was given to `restore` is no snapshot of a pool", {
+      throw new PoolError("validation_failed", "What was given to `restore` is no snapshot of a pool", {
         hint: "Give what `snapshot()` gave, as it was.",
       });
     }

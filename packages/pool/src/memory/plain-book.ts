@@ -106,8 +106,8 @@ export class PlainBook implements BindingBook<PlainCells> {
     return this.#objects.size > 0;
   }
 
-  makerOf(pool: PlainCells, objects: readonly Fingerprint[] = [], now: EpochMs): string | undefined {
-    for (const object of objects) {
+  makerOf(pool: PlainCells, objects: readonly Fingerprint[] | undefined, now: EpochMs): string | undefined {
+    for (const object of objects ?? []) {
       const cell = this.#objects.use(object, now, Number.POSITIVE_INFINITY)?.cell;
       if (cell !== undefined && this.#pools.get(cell) === pool) return cell.entry.id;
     }
