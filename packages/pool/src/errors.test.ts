@@ -21,7 +21,9 @@ describe("KeywheelError", () => {
 
     expect(error instanceof KeywheelError).toBe(true);
     expect(new Error("x") instanceof KeywheelError).toBe(false);
-    expect({ ...error }).toEqual({ ...new KeywheelError("invalid_request", "No.", { details: error.details }) });
+    expect(Object.entries(error)).toEqual(
+      Object.entries(new KeywheelError("invalid_request", "No.", { details: error.details })),
+    );
     expect([error.name, error.message]).toEqual(["KeywheelError", "No."]);
   });
 

@@ -72,5 +72,6 @@ export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { objectPrint, objectsInHead } from "./providers/objects.ts";
 export { organizationIn } from "./providers/organizations.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
-export { signsOf } from "./rules/stream-signs.ts";
+export { bytesReading } from "./rules/stream-bytes.ts";
+export type { Frame as BytesFrame } from "./rules/stream-framing.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";

@@ -1,6 +1,7 @@
 import type { Beginning, Ending, Opening, UpstreamAnswer } from "../dispatch.ts";
 import { mayHaveBody, openingFacts, openingLimits } from "../rules/opening.ts";
-import { readEach, StreamObserver } from "../rules/stream-opening.ts";
+import { type AnyFrame, StreamObserver } from "../rules/stream-opening.ts";
+import { textReading } from "../rules/stream-text.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
 import type { JudgedAnswer } from "../rules/verdict.ts";
 import { drainBytes, drainMs } from "../transport/held-answer.ts";
@@ -26,7 +27,7 @@ export class FetchedAnswer implements UpstreamAnswer {
   readonly #method: string;
   readonly #exchange: Exchange;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
-  #observer: StreamObserver | undefined;
+  #observer: StreamObserver<AnyFrame> | undefined;
   readonly #held: Uint8Array<ArrayBuffer>[] = [];
   #heldBytes = 0;
   #state: "open" | "ended" | "failed" = "open";
@@ -62,7 +63,7 @@ export class FetchedAnswer implements UpstreamAnswer {
   async opening(): Promise<Opening> {
     if (!mayHaveBody(this.#method, this.status)) return { kind: "clear" };
     const contentType = this.header("content-type");
-    const observer = new StreamObserver({ signsOf: readEach, contentType, isMaking: this.#method === "POST" });
+    const observer = new StreamObserver({ reading: textReading, contentType, isMaking: this.#method === "POST" });
     this.#observer = observer;
     const isDecided = (): boolean => observer.opening !== "undecided" || this.#heldBytes > openingLimits.bytes;
     await this.#until(() => isDecided() || observer.leansToContent, openingLimits.waitMs);
@@ -113,16 +114,11 @@ export class FetchedAnswer implements UpstreamAnswer {
   /** Reads until `isEnough` holds, the body is over, or the time is. */
   async #until(isEnough: () => boolean, waitMs: DurationMs, holdsProcess = true): Promise<void> {
     if (this.#state !== "open" || isEnough()) return;
-    let isLate = false;
     let stop = (): void => {};
-    const time = new Promise<void>((resolve) => {
-      const onTime = (): void => {
-        isLate = true;
-        resolve();
-      };
-      stop = startTimer(onTime, waitMs, { holdsProcess });
+    const time = new Promise<"late">((resolve) => {
+      stop = startTimer(() => resolve("late"), waitMs, { holdsProcess });
     });
-    while (!isLate && this.#state === "open" && !isEnough()) await Promise.race([this.#read(), time]);
+    while (this.#state === "open" && !isEnough()) if ((await Promise.race([this.#read(), time])) === "late") break;
     stop();
   }
 

@@ -1,5 +1,5 @@
 import { terminalTypes } from "./stream-dialects.ts";
-import { signs, type SignsOf } from "./stream-opening.ts";
+import { signs } from "./stream-opening.ts";
 import { asciiBytes } from "./utf8.ts";
 
 const quote = 0x22;
@@ -51,7 +51,7 @@ const longestDone = 24;
  * In JSON a quote inside a string is escaped, so that a word between two bare quotes is a key or a whole value and never a
  * part of what a model wrote. An error has still to be parsed to be believed; an end is what it looks like.
  */
-export const signsOf: SignsOf = (bytes, from, to) => {
+export function signsOf(bytes: Uint8Array, from: number, to: number): number {
   let found = signOfLines(bytes, from, to);
   for (let at = from; at < to; at++) {
     if (bytes[at] !== quote) continue;
@@ -59,7 +59,7 @@ export const signsOf: SignsOf = (bytes, from, to) => {
     if (beginsWord[pair] === 1) found |= signAt(afterQuote, bytes, at + 1, to);
   }
   return found;
-};
+}
 
 /** The sign of an `event` line, and of `[DONE]`. */
 function signOfLines(bytes: Uint8Array, from: number, to: number): number {

@@ -1,7 +1,7 @@
 /** As the Encoding standard has it; every runtime has one, whatever else it lacks. */
 declare class TextDecoder {
   constructor(label: "utf-8", options: { readonly fatal?: boolean; readonly ignoreBOM: boolean });
-  decode(bytes: Uint8Array): string;
+  decode(bytes: Uint8Array, options?: { readonly stream: boolean }): string;
 }
 
 const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -49,4 +49,10 @@ export function decodeAscii(bytes: Uint8Array, from: number, to: number): string
 /** The bytes of a text that has only ASCII in it. */
 export function asciiBytes(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** Decodes bytes that come in pieces, cut anywhere; what is no UTF-8 becomes U+FFFD. */
+export function streamDecoder(): (chunk: Uint8Array) => string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return (chunk) => decoder.decode(chunk, { stream: true });
 }
