@@ -1,4 +1,5 @@
 import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
+import { asObject } from "../rules/json-value.ts";
 import { type Conversation, placesOf } from "./conversation/places.ts";
 import { type Said, Transcript } from "./conversation/transcript.ts";
 import {
@@ -26,10 +27,11 @@ const messagesFields: readonly MessagesField[] = ["messages", "contents", "input
  * @param body the parsed body
  */
 export function parsedConversationOf(scope: string, body: unknown): Conversation | undefined {
-  if (!isObject(body)) return undefined;
+  const request = asObject(body);
+  if (request === undefined) return undefined;
   try {
     const instructions: string[] = [];
-    for (const [name, value] of Object.entries(body)) {
+    for (const [name, value] of Object.entries(request)) {
       const field = requestKinds.get(name);
       if (field === "kept" && !isBlank(value)) return undefined;
       const text = field === "instructions" ? contentIn(value, 1) : "";
@@ -38,7 +40,7 @@ export function parsedConversationOf(scope: string, body: unknown): Conversation
     const place = instructions.length === 0 ? undefined : fingerprint(instructions.toSorted().join(""));
     for (const name of messagesFields) {
       const transcript = new Transcript();
-      for (const message of messagesIn(body[name])) transcript.add(message);
+      for (const message of messagesIn(request[name])) transcript.add(message);
       if (transcript.end !== undefined) return placesOf(scope, place, transcript, transcript.end);
     }
   } catch (error) {
@@ -49,10 +51,10 @@ export function parsedConversationOf(scope: string, body: unknown): Conversation
 
 /** The same as `openingOf`, of a body that was parsed. */
 export function parsedOpeningOf(body: unknown): Fingerprint | undefined {
-  if (!isObject(body)) return undefined;
+  const request = asObject(body);
   try {
     for (const name of messagesFields) {
-      for (const { author, isEmpty, high, low } of messagesIn(body[name])) {
+      for (const { author, isEmpty, high, low } of messagesIn(request?.[name])) {
         if (author === "user" && !isEmpty) return { high, low };
       }
     }
@@ -68,11 +70,11 @@ const noConversation = new Error("no conversation");
 /** Messages: an array of them, one alone, or a text, which is the same as one message of a user. */
 function* messagesIn(value: unknown): Generator<Said> {
   if (typeof value === "string") yield messageOf({ content: value }, 0);
-  else if (isObject(value)) yield messageOf(value, 1);
-  else if (Array.isArray(value)) {
-    for (const message of value as unknown[]) {
+  else if (typeof value === "object" && value !== null) {
+    for (const each of [value].flat()) {
+      const message = asObject(each);
       // Texts or numbers to be embedded, say.
-      if (!isObject(message)) throw noConversation;
+      if (message === undefined) throw noConversation;
       yield messageOf(message, 2);
     }
   }
@@ -136,8 +138,9 @@ function contentIn(value: unknown, depth: number): string {
 
 function partIn(part: unknown, depth: number): string {
   if (isBlank(part)) return "";
-  if (typeof part !== "string" && !isObject(part)) return meaningOf(part, depth);
-  const { text, isEmpty } = readMessage(typeof part === "string" ? { text: part } : part, depth);
+  const message = typeof part === "string" ? { text: part } : asObject(part);
+  if (message === undefined) return meaningOf(part, depth);
+  const { text, isEmpty } = readMessage(message, depth);
   return isEmpty ? "" : `{${text}}`;
 }
 
@@ -145,8 +148,9 @@ function meaningOf(value: unknown, depth: number): string {
   if (typeof value === "string") return `${value.length}"${value}`;
   checkDepth(depth);
   if (Array.isArray(value)) return `[${value.map((item) => meaningOf(item, depth + 1)).join("")}]`;
-  if (!isObject(value)) return `${String(value)},`;
-  const fields = Object.entries(value).map(([name, field]) => meaningOf(name, 0) + meaningOf(field, depth + 1));
+  const object = asObject(value);
+  if (object === undefined) return `${String(value)},`;
+  const fields = Object.entries(object).map(([name, field]) => meaningOf(name, 0) + meaningOf(field, depth + 1));
   return `{${fields.toSorted().join("")}}`;
 }
 
@@ -159,10 +163,6 @@ function isBlank(value: unknown): boolean {
   return (
     value === null || value === false || value === "" || (typeof value === "object" && Object.keys(value).length === 0)
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 type Kinds<Kind extends string> = ReadonlyMap<unknown, Kind>;

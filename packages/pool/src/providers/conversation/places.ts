@@ -1,5 +1,4 @@
-import { fingerprint, type Fingerprint } from "../../rules/fingerprint.ts";
-import { avalanche } from "./lanes.ts";
+import { avalanche, fingerprint, type Fingerprint } from "../../rules/fingerprint.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** What a request and the ones before and after it can be recognised by, where no session is named. */
