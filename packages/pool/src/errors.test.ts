@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { errorTable, isKeywheelError, KeywheelError, PoolError } from "./errors.ts";
+import { isKeywheelError, PoolError } from "./errors.ts";
+import { errorTable, KeywheelError } from "./gateway-errors.ts";
 
 describe("KeywheelError", () => {
   it("carries what its code means, unless more is known", () => {

@@ -1,5 +1,5 @@
 export * from "./library/api.ts";
-export { errorTable } from "./errors.ts";
+export { errorTable } from "./gateway-errors.ts";
 export type { EventSink } from "./ports/events.ts";
 export { maskSecret, redacted, Secret } from "./ports/secrets.ts";
 export { defaultAffinity } from "./ports/shared-state.ts";
