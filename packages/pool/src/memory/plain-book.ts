@@ -5,18 +5,18 @@ import type { BindingBook, Bindings, Bound, Owner } from "./binding-book.ts";
 import type { KeyCell } from "./key-cell.ts";
 import type { PlainCells } from "./plain-cells.ts";
 
-interface Binding {
-  readonly fingerprint: Fingerprint;
+/** Its fingerprint is held as signed integers, which take a third of the memory. */
+interface Binding extends Fingerprint {
   readonly cell: KeyCell;
   readonly slot: number;
-  usedAt: EpochMs;
+  readonly usedAt: EpochMs;
 }
 
 /** Slots whose end is remembered: each cooldown, refusal or deletion of a key makes one. */
 const endingsRemembered = 1_000;
 
 /**
- * Who belongs to which key, in maps: some 150 bytes a binding, for as many as a program has. A binding holds as long as its
+ * Who belongs to which key, in maps: some 180 bytes a binding, for as many as a program has. A binding holds as long as its
  * key has the slot that it was made with.
  */
 export class PlainBook implements BindingBook<PlainCells> {
@@ -51,14 +51,12 @@ export class PlainBook implements BindingBook<PlainCells> {
 
   endAll({ cell }: Pick<Owner<PlainCells>, "cell">, because: LeftKey["because"]): void {
     this.#endings.set(cell.slot, because);
-    keepNewest(this.#endings, endingsRemembered);
+    if (this.#endings.size > endingsRemembered) this.#endings.delete(firstOf(this.#endings.keys()) ?? -1);
     cell.slot = this.takeSlot();
   }
 
   sessionsOf({ slot }: KeyCell): number {
-    let count = 0;
-    for (const binding of this.#sessions.all()) if (binding.slot === slot) count++;
-    return count;
+    return this.#sessions.countOf(slot);
   }
 
   find(pool: PlainCells, question: Question, now: EpochMs): Bound | undefined {
@@ -117,9 +115,9 @@ export class PlainBook implements BindingBook<PlainCells> {
   sweepIdle(now: EpochMs): number {
     let ended = 0;
     for (const table of [this.#sessions, this.#conversations]) {
-      for (const { fingerprint, cell, usedAt } of table.all()) {
-        const idleTtlMs = this.#pools.get(cell)?.policy.affinity.idleTtlMs ?? -1;
-        if (now - usedAt > idleTtlMs && table.end(fingerprint)) ended++;
+      for (const binding of table.all()) {
+        const idleTtlMs = this.#pools.get(binding.cell)?.policy.affinity.idleTtlMs ?? -1;
+        if (now - binding.usedAt > idleTtlMs && table.end(binding)) ended++;
       }
     }
     return ended;
@@ -132,11 +130,17 @@ export class PlainBook implements BindingBook<PlainCells> {
           this.#pools.get(cell) === pool && slot === (table === this.#objects ? cell.pinSlot : cell.slot),
       );
     const pins = (kind: Pin["kind"], table: RecentBindings): Pin[] =>
-      held(table).map(({ fingerprint, cell, usedAt: at }) => ({ poolId, kind, fingerprint, keyId: cell.entry.id, at }));
-    return {
-      sessions: held(this.#sessions).map(({ fingerprint, cell, usedAt: lastUsedAt }) => ({
+      held(table).map(({ cell, usedAt: at, ...print }) => ({
         poolId,
-        fingerprint,
+        kind,
+        fingerprint: unsigned(print),
+        keyId: cell.entry.id,
+        at,
+      }));
+    return {
+      sessions: held(this.#sessions).map(({ cell, usedAt: lastUsedAt, ...print }) => ({
+        poolId,
+        fingerprint: unsigned(print),
         keyId: cell.entry.id,
         lastUsedAt,
       })),
@@ -170,6 +174,8 @@ function lookupsOf({ session, conversation }: Question): readonly Fingerprint[] 
 class RecentBindings {
   readonly #most: number;
   readonly #bindings = new Map<number, Binding>();
+  /** By slot. */
+  readonly #counts = new Map<number, number>();
 
   constructor(most: number) {
     this.#most = most;
@@ -177,6 +183,10 @@ class RecentBindings {
 
   get size(): number {
     return this.#bindings.size;
+  }
+
+  countOf(slot: number): number {
+    return this.#counts.get(slot) ?? 0;
   }
 
   all(): Iterable<Binding> {
@@ -193,31 +203,45 @@ class RecentBindings {
     if (binding === undefined) return undefined;
     this.end(fingerprint);
     if (now - binding.usedAt > idleTtlMs) return undefined;
-    binding.usedAt = now;
-    this.#bindings.set(numberOf(fingerprint), binding);
+    this.bind(fingerprint, binding.cell, binding.slot, now);
     return binding;
   }
 
   bind(fingerprint: Fingerprint, cell: KeyCell, slot: number, usedAt: EpochMs): void {
     this.end(fingerprint);
-    this.#bindings.set(numberOf(fingerprint), { fingerprint, cell, slot, usedAt });
-    keepNewest(this.#bindings, this.#most);
+    this.#bindings.set(numberOf(fingerprint), {
+      high: fingerprint.high | 0,
+      low: fingerprint.low | 0,
+      cell,
+      slot,
+      usedAt,
+    });
+    this.#counts.set(slot, this.countOf(slot) + 1);
+    const oldest = this.size > this.#most ? firstOf(this.all()) : undefined;
+    if (oldest !== undefined) this.end(oldest);
   }
 
+  /** @returns whether there was one */
   end(fingerprint: Fingerprint): boolean {
+    const binding = this.get(fingerprint);
+    if (binding === undefined) return false;
+    const left = this.countOf(binding.slot) - 1;
+    if (left > 0) this.#counts.set(binding.slot, left);
+    else this.#counts.delete(binding.slot);
     return this.#bindings.delete(numberOf(fingerprint));
   }
 }
 
 /** As much of a fingerprint as a number holds, 53 bits: of 100,000 no two meet in a million programs. */
 function numberOf({ high, low }: Fingerprint): number {
-  return high * 0x200000 + (low >>> 11);
+  return (high >>> 0) * 0x200000 + (low >>> 11);
 }
 
-function keepNewest<Key>(map: Map<Key, unknown>, most: number): void {
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+function unsigned({ high, low }: Fingerprint): Fingerprint {
+  return { high: high >>> 0, low: low >>> 0 };
+}
+
+function firstOf<Item>(items: Iterable<Item>): Item | undefined {
+  for (const item of items) return item;
+  return undefined;
 }
