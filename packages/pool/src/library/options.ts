@@ -74,7 +74,10 @@ export interface PoolOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** Where the state outlives the process; default: nowhere. */
   readonly store?: PoolStore;
-  /** Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (some 18 MB each once they are there). */
+  /**
+   * Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (some 18 MB
+   * each, once they are there).
+   */
   readonly maxSessions?: number;
   /** Shared state of one's own, for instance one that several processes share; default: in memory. `maxSessions` is its own then. */
   readonly state?: PoolState;
