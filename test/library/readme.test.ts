@@ -52,6 +52,7 @@ describe("the snippets of README and reference", () => {
       "Other SDKs",
       "Other SDKs",
       "Keys",
+      "Keys",
       "Sessions",
       "When something goes wrong",
       "Over a restart",

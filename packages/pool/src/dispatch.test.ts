@@ -9,7 +9,7 @@ import {
   type Opening,
   type UpstreamAnswer,
 } from "./dispatch.ts";
-import { MemoryState } from "./memory/memory-state.ts";
+import { MemoryState } from "./memory/packed-state.ts";
 import { Pool } from "./pool.ts";
 import type { AttemptRecord, PoolEvent } from "./ports/events.ts";
 import type { DisabledRecord, HealthRecord } from "./ports/journal.ts";

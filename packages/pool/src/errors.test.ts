@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { errorTable, isKeywheelError, KeywheelError } from "./errors.ts";
+import { isKeywheelError, PoolError } from "./errors.ts";
+import { errorTable, KeywheelError } from "./gateway-errors.ts";
 
 describe("KeywheelError", () => {
   it("carries what its code means, unless more is known", () => {
@@ -14,6 +15,17 @@ describe("KeywheelError", () => {
 
     expect(plain).toMatchObject({ status: 429, message: errorTable.pool_exhausted.title, details: [] });
     expect(told).toMatchObject({ status: 529, message: "All rest.", hint: "Wait.", retryAfterMs: 5, cause: 1 });
+  });
+
+  it("is the class of the library's errors too, which have the same table", () => {
+    const error = new PoolError("invalid_request", "No.", { details: [{ path: "p", message: "No." }] });
+
+    expect(error instanceof KeywheelError).toBe(true);
+    expect(new Error("x") instanceof KeywheelError).toBe(false);
+    expect(Object.entries(error)).toEqual(
+      Object.entries(new KeywheelError("invalid_request", "No.", { details: error.details })),
+    );
+    expect([error.name, error.message]).toEqual(["KeywheelError", "No."]);
   });
 
   it("is recognised across copies of the package", () => {

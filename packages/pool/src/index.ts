@@ -1,5 +1,5 @@
 export * from "./library/api.ts";
-export { errorTable } from "./errors.ts";
+export { errorTable } from "./gateway-errors.ts";
 export type { EventSink } from "./ports/events.ts";
 export { maskSecret, redacted, Secret } from "./ports/secrets.ts";
 export { defaultAffinity } from "./ports/shared-state.ts";
@@ -10,9 +10,9 @@ export { SharedValues } from "./rules/shared-values.ts";
 export type { JudgedAnswer, KeyEffect, RequestEffect, Verdict } from "./rules/verdict.ts";
 export { Pool } from "./pool.ts";
 export type { PoolPorts } from "./pool.ts";
-export type { Bindings } from "./memory/affinity.ts";
+export type { Bindings } from "./memory/binding-book.ts";
 export type { CellState } from "./memory/cell-state.ts";
-export { MemoryState, type MemoryStateOptions } from "./memory/memory-state.ts";
+export { MemoryState, type MemoryStateOptions } from "./memory/packed-state.ts";
 export type { MadeChoice, SharedView, ViewParts } from "./memory/shared-view.ts";
 export { ViewedState } from "./memory/viewed-state.ts";
 export {
@@ -38,7 +38,8 @@ export {
 } from "./providers/credentials.ts";
 export { type ErrorToShape, shapeError } from "./providers/error-shapes.ts";
 export { brokenError, type OwnAnswer, ownAnswer, type OwnError, refusalError } from "./providers/own-answers.ts";
-export { type Asked, type AskedPool, type AskingRequest, askPool, type RequestBytes } from "./providers/question.ts";
+export { bytesReader, type RequestBytes } from "./providers/bytes-reader.ts";
+export { type Asked, type AskedPool, type AskingRequest, askPool } from "./providers/question.ts";
 export {
   type KeyFault,
   type KeyTextFault,
@@ -71,4 +72,6 @@ export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { objectPrint, objectsInHead } from "./providers/objects.ts";
 export { organizationIn } from "./providers/organizations.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
+export { bytesReading } from "./rules/stream-bytes.ts";
+export type { Frame as BytesFrame } from "./rules/stream-framing.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";

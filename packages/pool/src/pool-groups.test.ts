@@ -1,6 +1,6 @@
 import { aPolicy, createFakeClock, keysOf } from "@keywheel/testkit";
 import { expect, it } from "vitest";
-import { MemoryState } from "./memory/memory-state.ts";
+import { MemoryState } from "./memory/packed-state.ts";
 import { Pool } from "./pool.ts";
 import type { PoolEvent } from "./ports/events.ts";
 import type { HealthRecord } from "./ports/journal.ts";

@@ -7,7 +7,7 @@ import type {
   KeySnapshot,
   KeyState,
   Question,
-  SharedState,
+  PoolState,
   StatePolicy,
   Ticket,
 } from "./ports/shared-state.ts";
@@ -17,7 +17,7 @@ import type { KeyEffect, Verdict } from "./rules/verdict.ts";
 
 /** What a pool speaks to. */
 export interface PoolPorts {
-  readonly state: SharedState;
+  readonly state: PoolState;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly events: EventSink;

@@ -1,4 +1,4 @@
-import type { KeyEntry, Question, SharedState, Ticket } from "@keywheel/pool";
+import type { KeyEntry, Question, PoolState, Ticket } from "@keywheel/pool";
 import { aPolicy, aSession, keysOf } from "./builders.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import type { CaseStep, RuleCase } from "./shared-state-cases.ts";
@@ -7,7 +7,7 @@ const reason = { code: "rate_limited", httpStatus: 429, message: null } as const
 const refusal = { code: "authentication_failed", httpStatus: 401, message: null } as const;
 
 interface Course {
-  readonly state: SharedState;
+  readonly state: PoolState;
   readonly clock: FakeClock;
   readonly policy: ReturnType<typeof aPolicy>;
   readonly groups: string;
@@ -17,7 +17,7 @@ interface Course {
 /** Takes a state through the lines of a case. @returns the lines as they turned out */
 export async function runRuleCase(
   { weights, groups = "", idleTtlMs = 86_400_000, steps }: RuleCase,
-  { state, clock }: { readonly state: SharedState; readonly clock: FakeClock },
+  { state, clock }: { readonly state: PoolState; readonly clock: FakeClock },
 ): Promise<CaseStep[]> {
   const policy = aPolicy({ cooldownScope: "model", affinity: { enabled: true, idleTtlMs } });
   await state.configure("p", entriesOf(weights, groups), policy);

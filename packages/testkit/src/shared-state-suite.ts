@@ -1,4 +1,4 @@
-import type { Choice, KeyEntry, Question, SharedState, StatePolicy, Ticket } from "@keywheel/pool";
+import type { Choice, KeyEntry, PoolState, Question, SharedState, StatePolicy, Ticket } from "@keywheel/pool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { aPolicy, aSession, keysOf } from "./builders.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
@@ -6,9 +6,9 @@ import { runRuleCase } from "./run-rule-case.ts";
 import { ruleCases } from "./shared-state-cases.ts";
 
 /** Shared states under test. */
-export interface SharedStateFixture {
+export interface SharedStateFixture<State extends PoolState = SharedState> {
   /** An empty state, as a process that has just started has it. */
-  open(clock: FakeClock): Promise<SharedState>;
+  open(clock: FakeClock): Promise<State>;
   /** Closes whatever is open. */
   dispose(): Promise<void>;
 }
@@ -17,9 +17,9 @@ const reason = { code: "rate_limited", httpStatus: 429, message: null } as const
 const refusal = { code: "authentication_failed", httpStatus: 401, message: null } as const;
 const ladder = { rest: "ladder" } as const;
 
-interface Bench {
+interface Bench<State extends PoolState = PoolState> {
   readonly clock: FakeClock;
-  readonly state: SharedState;
+  readonly state: State;
   readonly choose: (question?: Question) => Promise<Choice>;
   readonly key: (question?: Question) => Promise<Extract<Choice, { kind: "key" }>>;
   readonly turns: (count: number, question?: Question) => Promise<string>;
@@ -27,44 +27,57 @@ interface Bench {
   readonly configure: (keys: readonly KeyEntry[], policy?: Partial<StatePolicy>) => Promise<void>;
 }
 
+async function benchOver<State extends PoolState>(
+  open: (clock: FakeClock) => Promise<State>,
+  keys: readonly KeyEntry[],
+  policy: Partial<StatePolicy> = {},
+): Promise<Bench<State>> {
+  const clock = createFakeClock();
+  const state = await open(clock);
+  const configure = (entries: readonly KeyEntry[], parts = policy): Promise<void> =>
+    state.configure("p", entries, aPolicy(parts));
+  await configure(keys);
+  const choose = async (question: Question = {}): Promise<Choice> => state.choose("p", question);
+  const key: Bench["key"] = async (question) => {
+    const choice = await choose(question);
+    if (choice.kind !== "key") throw new Error(`no key: ${choice.kind}`);
+    return choice;
+  };
+  const turns: Bench["turns"] = async (count, question) => {
+    let picks = "";
+    for (let turn = 0; turn < count; turn++) {
+      const choice = await choose(question);
+      picks += choice.kind === "key" ? choice.keyId : "-";
+    }
+    return picks;
+  };
+  const ticketOf = async (keyId: string): Promise<Ticket> => (await key({ pinnedTo: keyId })).ticket;
+  return { clock, state, choose, key, turns, ticketOf, configure };
+}
+
 /**
- * The rules of the pool that every shared state keeps, whatever it is made of.
+ * The rules of the pool that every state keeps whose bindings are written down, whatever it is made of.
  *
  * @see contract §4
  */
 export function describeSharedState(name: string, makeFixture: () => Promise<SharedStateFixture>): void {
+  describePoolState(name, makeFixture);
+  describeWrittenBindings(name, makeFixture);
+}
+
+/** The rules of the pool that every state keeps. */
+export function describePoolState(name: string, makeFixture: () => Promise<SharedStateFixture<PoolState>>): void {
   describe(`shared state in ${name}`, () => {
-    let fixture: SharedStateFixture;
+    let fixture: SharedStateFixture<PoolState>;
     beforeEach(async () => {
       fixture = await makeFixture();
     });
     afterEach(() => fixture.dispose());
 
-    const open = (clock: FakeClock): Promise<SharedState> => fixture.open(clock);
+    const open = (clock: FakeClock): Promise<PoolState> => fixture.open(clock);
 
-    async function aBench(keys: readonly KeyEntry[], policy: Partial<StatePolicy> = {}): Promise<Bench> {
-      const clock = createFakeClock();
-      const state = await open(clock);
-      const configure = (entries: readonly KeyEntry[], parts = policy): Promise<void> =>
-        state.configure("p", entries, aPolicy(parts));
-      await configure(keys);
-      const choose = async (question: Question = {}): Promise<Choice> => state.choose("p", question);
-      const key: Bench["key"] = async (question) => {
-        const choice = await choose(question);
-        if (choice.kind !== "key") throw new Error(`no key: ${choice.kind}`);
-        return choice;
-      };
-      const turns: Bench["turns"] = async (count, question) => {
-        let picks = "";
-        for (let turn = 0; turn < count; turn++) {
-          const choice = await choose(question);
-          picks += choice.kind === "key" ? choice.keyId : "-";
-        }
-        return picks;
-      };
-      const ticketOf = async (keyId: string): Promise<Ticket> => (await key({ pinnedTo: keyId })).ticket;
-      return { clock, state, choose, key, turns, ticketOf, configure };
-    }
+    const aBench = (keys: readonly KeyEntry[], policy?: Partial<StatePolicy>): Promise<Bench> =>
+      benchOver(open, keys, policy);
 
     it.each(ruleCases.map((one) => [one.rule, one.name, one] as const))("%s: %s", async (_rule, _name, one) => {
       const clock = createFakeClock();
@@ -350,25 +363,6 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
         expect(await counts()).toEqual([0, 2]);
       });
 
-      it("is reported as used since the last drain, with the key it is bound to", async () => {
-        const { clock, state, key, ticketOf } = await aBench(keysOf(1, 1));
-        const session = aSession("s");
-        await key({ session });
-        await key({ session });
-        const boundAt = clock.now();
-        expect(state.drainTouchedSessions(10)).toEqual([
-          { poolId: "p", session, keyId: "A", boundAt, lastUsedAt: boundAt, requests: 2 },
-        ]);
-
-        clock.advance(5);
-        await key({ session });
-        expect(state.drainTouchedSessions(10)).toMatchObject([{ keyId: "A", boundAt: undefined, requests: 1 }]);
-
-        await key({ session });
-        await state.fail(await ticketOf("A"), ladder, reason, "key");
-        expect(state.drainTouchedSessions(10)).toEqual([]);
-      });
-
       it("is found again after a restart", async () => {
         const { clock } = await aBench(keysOf(1, 1));
         const state = await open(clock);
@@ -652,21 +646,6 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
 
         expect(await turns(2, { objects: [file] })).toBe("BB");
       });
-
-      it("is written down once, and is taken up after a restart", async () => {
-        const { clock, state } = await aBench(keysOf(1, 1));
-        state.pin("p", "B", [file]);
-        state.pin("p", "B", [file]);
-        const drained = state.drainPins(10);
-        expect(drained).toEqual([{ poolId: "p", kind: "object", fingerprint: file, keyId: "B", at: clock.now() }]);
-        expect(state.drainPins(10)).toEqual([]);
-
-        const restarted = await open(clock);
-        await restarted.configure("p", keysOf(1, 1), aPolicy());
-        restarted.restorePins(drained);
-
-        expect(await restarted.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });
-      });
     });
 
     describe("a conversation that nobody named", () => {
@@ -710,7 +689,10 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
 
         const restarted = await open(clock);
         await restarted.configure("p", keysOf(1, 1), aPolicy());
-        restarted.restorePins(state.drainPins(10).filter((pin) => pin.keyId === "B"));
+        restarted.restorePins([
+          { poolId: "p", kind: "conversation", fingerprint: second, keyId: "B", at: clock.now() },
+          { poolId: "gone", kind: "conversation", fingerprint: first, keyId: "B", at: clock.now() },
+        ]);
 
         const found = await restarted.choose("p", { conversation: { lookups: [second], binds: [third] } });
         expect(found).toMatchObject({ keyId: "B", why: "continuation" });
@@ -781,6 +763,71 @@ export function describeSharedState(name: string, makeFixture: () => Promise<Sha
         clock.advance(60_000);
         expect(await turns(1)).toBe("A");
       });
+    });
+  });
+}
+
+function describeWrittenBindings(name: string, makeFixture: () => Promise<SharedStateFixture>): void {
+  describe(`a binding in ${name}`, () => {
+    let fixture: SharedStateFixture;
+    beforeEach(async () => {
+      fixture = await makeFixture();
+    });
+    afterEach(() => fixture.dispose());
+
+    const open = (clock: FakeClock): Promise<SharedState> => fixture.open(clock);
+    const aBench = (keys: readonly KeyEntry[]): Promise<Bench<SharedState>> => benchOver(open, keys);
+
+    it("is reported as used since the last drain, with the key it is bound to", async () => {
+      const { clock, state, key, ticketOf } = await aBench(keysOf(1, 1));
+      const session = aSession("s");
+      await key({ session });
+      await key({ session });
+      const boundAt = clock.now();
+      expect(state.drainTouchedSessions(10)).toEqual([
+        { poolId: "p", session, keyId: "A", boundAt, lastUsedAt: boundAt, requests: 2 },
+      ]);
+
+      clock.advance(5);
+      await key({ session });
+      expect(state.drainTouchedSessions(10)).toMatchObject([{ keyId: "A", boundAt: undefined, requests: 1 }]);
+
+      await key({ session });
+      await state.fail(await ticketOf("A"), ladder, reason, "key");
+      expect(state.drainTouchedSessions(10)).toEqual([]);
+    });
+
+    it("of an object is written down once, and is taken up after a restart", async () => {
+      const file = aSession("file-abc123").fingerprint;
+      const { clock, state } = await aBench(keysOf(1, 1));
+      state.pin("p", "B", [file]);
+      state.pin("p", "B", [file]);
+      const drained = state.drainPins(10);
+      expect(drained).toEqual([{ poolId: "p", kind: "object", fingerprint: file, keyId: "B", at: clock.now() }]);
+      expect(state.drainPins(10)).toEqual([]);
+
+      const restarted = await open(clock);
+      await restarted.configure("p", keysOf(1, 1), aPolicy());
+      restarted.restorePins(drained);
+
+      expect(await restarted.choose("p", { objects: [file] })).toMatchObject({ keyId: "B", why: "pin" });
+    });
+
+    it("of a conversation is written down with each key that it came to", async () => {
+      const { clock, state, key, ticketOf } = await aBench(keysOf(1, 1));
+      const [first, second] = [aSession("turn 1").fingerprint, aSession("turn 2").fingerprint];
+      await key({ conversation: { lookups: [], binds: [first] } });
+      await state.fail(await ticketOf("A"), ladder, reason, "key");
+      await key({ conversation: { lookups: [first], binds: [second] } });
+
+      const drained = state.drainPins(10);
+      const restarted = await open(clock);
+      await restarted.configure("p", keysOf(1, 1), aPolicy());
+      restarted.restorePins(drained.filter((pin) => pin.keyId === "B"));
+
+      expect(drained.map(({ kind, keyId }) => `${kind} ${keyId}`)).toEqual(["conversation A", "conversation B"]);
+      const found = await restarted.choose("p", { conversation: { lookups: [second], binds: [first] } });
+      expect(found).toMatchObject({ keyId: "B", why: "continuation" });
     });
   });
 }

@@ -1,4 +1,4 @@
-import { type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
+import { bytesReading, type BytesFrame, type StreamEnd, StreamObserver, type StreamOpening } from "@keywheel/pool";
 import { codingsOf, createDecoder, type Decoder } from "./content-coding.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 
@@ -23,7 +23,7 @@ const meteredBytes = 4 * 1024 * 1024;
  * first content only where an error or a missing end can still come (in event streams and their like), or a usage.
  */
 export class BodyWatch {
-  readonly #observer: StreamObserver;
+  readonly #observer: StreamObserver<BytesFrame>;
   /** Of an encoded body; more than one coding is undone by nobody. */
   readonly #coding: string | undefined;
   #decoder: Decoder | undefined;
@@ -38,7 +38,7 @@ export class BodyWatch {
 
   constructor({ contentType, contentEncoding, isMaking, onChange, meter }: BodyWatchOptions) {
     this.#meter = meter;
-    this.#observer = new StreamObserver({ contentType, isMaking });
+    this.#observer = new StreamObserver({ reading: bytesReading, contentType, isMaking });
     this.#onChange = onChange;
     this.#isStream = contentType === undefined || !/[/+]json\b/i.test(contentType);
     const codings = codingsOf(contentEncoding);

@@ -9,6 +9,7 @@ import {
   dispatch,
   type DispatchOutcome,
   type Ending,
+  errorTable,
   isTappable,
   objectPrint,
   objectsInHead,
@@ -486,7 +487,7 @@ export class DataPlane {
 
   #answer(passage: Passage, error: OwnError, marks: readonly string[] = []): Result {
     if (passage.presence.isGone) return leftEarly;
-    const { status, headers, body } = ownAnswer(passage.runtime?.record.kind, error);
+    const { status, headers, body } = ownAnswer(passage.runtime?.record.kind, error, errorTable[error.code]);
     const firstByteMs = this.#deps.clock.monotonic() - passage.startedMono;
     answerWith(passage.request, passage.response, status, [...headers, ...marks], body);
     return { status, error: error.code, ending: "completed", firstByteMs, responseBytes: body.length };

@@ -1,4 +1,11 @@
-import { type Asked, askPool as ask, type Question, type RequestBytes, type SharedValues } from "@keywheel/pool";
+import {
+  type Asked,
+  askPool as ask,
+  bytesReader,
+  type Question,
+  type RequestBytes,
+  type SharedValues,
+} from "@keywheel/pool";
 import type { Admitted } from "./admission.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { RequestTie } from "./request-record.ts";
@@ -26,6 +33,7 @@ export function askPool(passage: Admitted, body: SendableBody, sharedValues: Sha
         at: passage.startedAt,
       },
       { hasPins: pool.hasPins, affinityEnabled: settings.affinity.enabled, sharedValues },
+      bytesReader,
     );
   return body.kind === "buffered" ? body.pieces.lookThrough(askWith) : askWith(undefined);
 }

@@ -4,9 +4,9 @@ export {
   type ErrorEntry,
   type FieldError,
   isKeywheelError,
-  KeywheelError,
   type KeywheelErrorOptions,
 } from "../errors.ts";
+export { KeywheelError } from "../gateway-errors.ts";
 export type { KeyStatus, ShownReason } from "../key-status.ts";
 export type { Clock } from "../ports/clock.ts";
 export type { AttemptRecord, PoolEvent } from "../ports/events.ts";
@@ -19,6 +19,7 @@ export type {
   LeftKey,
   PassedOver,
   Pin,
+  PoolState,
   Question,
   RestoredBinding,
   SessionRef,

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { createFakeClock, openAiError } from "@keywheel/testkit";
+import { createFakeClock, openAiError, reply } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import {
   createPool,
@@ -65,6 +65,72 @@ describe("a pool of keys", () => {
     clock.advance(120_000);
     await bench.turns(3);
     expect((await pool.keys())[0]).toMatchObject({ status: "available", consecutiveFailures: 0, reason: null });
+  });
+
+  it("rests the keys of a group together when one of them meets a limit, and asks none of them in vain", async () => {
+    await using bench = await aPool();
+    const { provider, keys, clock, pool } = bench;
+    const [a = "", b = "", c = ""] = keys;
+    await pool.setKeys([
+      { apiKey: a, id: "A", group: "one project" },
+      { apiKey: b, id: "B", group: "one project" },
+      { apiKey: c, id: "C" },
+    ]);
+    const cooled: string[] = [];
+    pool.on("key-cooled", ({ keyId, sharedFrom, failures }) =>
+      cooled.push(`${keyId} ${sharedFrom ?? "-"} ${failures}`),
+    );
+    provider.forKey(a).next(limited);
+
+    expect(await bench.turns(3)).toBe("ACCC");
+
+    const until = clock.now() + 60_000;
+    expect(cooled).toEqual(["A - 1", "B A 0"]);
+    expect(await pool.keys()).toMatchObject([
+      { id: "A", group: "one project", status: "cooling_down", cooldownUntil: until, consecutiveFailures: 1 },
+      { id: "B", status: "cooling_down", cooldownUntil: until, reason: { wait: "shared", sharedFrom: "A" } },
+      { id: "C", group: "", status: "available", reason: null },
+    ]);
+    clock.advance(60_000);
+    expect(await bench.turns(3)).toBe("ABC");
+  });
+
+  it("leaves a group alone where a key is refused, and with a model's own limit for other models", async () => {
+    await using bench = await aPool({ cooldown: { scope: "model" } });
+    const { provider, keys, pool } = bench;
+    await pool.setKeys(keys.map((apiKey, at) => ({ apiKey, id: "ABC"[at] ?? "?", group: "g" })));
+    const ask = async (model: string): Promise<string> => {
+      const before = provider.requests.length;
+      await (await bench.send({ body: JSON.stringify({ model, messages: [] }) })).text();
+      return provider.picks().slice(before);
+    };
+    provider.forKey(keys[0]!).next(reply.status(401));
+    provider.forKey(keys[2]!).next(limited);
+
+    expect(await ask("gpt-one")).toBe("AB");
+    expect(await ask("gpt-two")).toBe("C");
+    expect(await ask("gpt-two")).toBe("");
+
+    expect(await ask("gpt-one")).toMatch(/^[BC]$/);
+    expect(await statuses(bench)).toBe("A disabled, B available, C available");
+  });
+
+  it("keeps a group's rest over a restart; a key that joins the group later does not share it", async () => {
+    await using bench = await aPool();
+    const { keys, options, pool } = bench;
+    const grouped = keys.map((apiKey, at) => ({ apiKey, id: "ABC"[at] ?? "?", ...(at < 2 ? { group: "g" } : {}) }));
+    await pool.setKeys(grouped);
+    bench.provider.forKey(keys[0]!).next(limited);
+    await bench.turns(1);
+
+    await using restarted = createPool({ ...options, keys: grouped.map((key) => ({ ...key, group: "g" })) });
+    await restarted.restore(await pool.snapshot());
+
+    expect((await restarted.keys()).map(({ id, status }) => `${id} ${status}`)).toEqual([
+      "A cooling_down",
+      "B cooling_down",
+      "C available",
+    ]);
   });
 
   it("takes a refused key out until it is reset or has a new value", async () => {
@@ -202,6 +268,22 @@ describe("options", () => {
       "Expected `keys[5].weight` to be an integer from 1 to 100, got 1.5",
       "`keys[5].id` is taken by another key",
     ]);
+  });
+
+  it("whose group is no name are told", () => {
+    const group = 7 as unknown as string;
+    const make = (): unknown =>
+      createPool({
+        provider: providers.openai,
+        keys: [
+          { apiKey: "$KEY_1", group },
+          { apiKey: "$KEY_2", group: "g".repeat(101) },
+        ],
+      });
+
+    expect(faultsOf(make)).toEqual(
+      [0, 1].map((at) => `Expected \`keys[${at}].group\` to be a text of at most 100 characters`),
+    );
   });
 
   it.each([

@@ -13,6 +13,8 @@ export interface KeyView {
   /** The value masked (`sk-…9f2c`), or `$NAME`. */
   readonly masked: string;
   readonly weight: number;
+  /** The name of the keys that share its limits; "" for a key by itself. */
+  readonly group: string;
   readonly status: KeyStatus;
   /** Why it is not available, or its last failure until a success or a reset. */
   readonly reason: ShownReason | null;

@@ -11,6 +11,8 @@ export interface RingKey {
   readonly label: string;
   readonly weight: number;
   readonly enabled: boolean;
+  /** "" for a key by itself. */
+  readonly group: string;
   /** Undefined while its variable cannot be resolved. */
   readonly secret: Secret | undefined;
   /** The value masked, or `$NAME`. */
@@ -20,6 +22,8 @@ export interface RingKey {
   readonly secretVersion: number;
   readonly changedAt: EpochMs;
 }
+
+const longestGroup = 100;
 
 /** Where `$NAME` is looked up. */
 export type Variables = Readonly<Record<string, unknown>>;
@@ -44,8 +48,10 @@ export function readKeys(
       faults.add(path, `\`${path}\` is no key: is an environment variable not set? Write "$NAME" to have it named`);
       return [];
     }
-    const { apiKey, label = "", weight = 1, enabled = true } = options;
+    const { apiKey, label = "", weight = 1, enabled = true, group = "" } = options;
     faults.integer(`${path}.weight`, weight, 1, 100);
+    if (typeof group !== "string" || group.length > longestGroup)
+      faults.add(`${path}.group`, `Expected \`${path}.group\` to be a text of at most ${longestGroup} characters`);
     const read = readKeyText(apiKey);
     if (read.kind === "refused") {
       faults.add(path, `\`${path}\`: ${read.fault.message}`);
@@ -62,15 +68,16 @@ export function readKeys(
     const isSame = known !== undefined && known.secret?.reveal() === secret?.reveal();
     const secretVersion = known === undefined ? 1 : known.secretVersion + (isSame ? 0 : 1);
     const changedAt = isSame && known.enabled === enabled ? known.changedAt : now;
-    return [{ id, label, weight, enabled, secret, masked, unresolved, secretVersion, changedAt }];
+    return [{ id, label, weight, enabled, group, secret, masked, unresolved, secretVersion, changedAt }];
   });
   faults.check();
   return keys;
 }
 
 /** A key as the wheel needs it. @param isRefused whether the provider has refused it */
-export function entryOf({ id, weight, enabled, secret, secretVersion }: RingKey, isRefused: boolean): KeyEntry {
-  return { id, weight, enabled: enabled && !isRefused, resolved: secret !== undefined, secretVersion };
+export function entryOf({ id, weight, enabled, group, secret, secretVersion }: RingKey, isRefused: boolean): KeyEntry {
+  const entry = { id, weight, enabled: enabled && !isRefused, resolved: secret !== undefined, secretVersion };
+  return group === "" ? entry : { ...entry, group };
 }
 
 function valueOf(

@@ -1,7 +1,7 @@
-import { type FieldError, KeywheelError } from "../errors.ts";
+import { type FieldError, PoolError } from "../errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Journal } from "../ports/journal.ts";
-import { defaultAffinity, type SharedState, type StatePolicy } from "../ports/shared-state.ts";
+import { defaultAffinity, type PoolState, type StatePolicy } from "../ports/shared-state.ts";
 import type { Provider } from "../providers/presets.ts";
 import { defaultCooldownPolicy } from "../rules/cooldown.ts";
 import type { DurationMs } from "../rules/time.ts";
@@ -25,6 +25,13 @@ export interface KeyOptions {
   readonly weight?: number;
   /** False: it is held, but takes no turns. Default true. */
   readonly enabled?: boolean;
+  /**
+   * A name of your own for keys that share their limits, as keys of one organization or project do: a limit (429, a spent
+   * quota) that one of them meets rests them all, so that none is asked in vain. At most 100 characters; default "", by itself.
+   *
+   * @see `KeyView.reason`, whose `sharedFrom` names the key whose limit it was
+   */
+  readonly group?: string;
 }
 
 /** How long failures rest a key. @see contract §4 rule 2 */
@@ -67,10 +74,13 @@ export interface PoolOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** Where the state outlives the process; default: nowhere. */
   readonly store?: PoolStore;
-  /** Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (4 MB). */
+  /**
+   * Sessions that are remembered at the most, and as many conversations and as many stored objects; default 100,000 (some 18 MB
+   * each, once they are there).
+   */
   readonly maxSessions?: number;
   /** Shared state of one's own, for instance one that several processes share; default: in memory. `maxSessions` is its own then. */
-  readonly state?: SharedState;
+  readonly state?: PoolState;
   /** Told of every change of a key that must outlive the process, before its consequence is seen; default: nobody. */
   readonly journal?: Journal;
   /** Where the time comes from; default: the system's. */
@@ -97,7 +107,7 @@ export class Faults {
   check(): void {
     if (this.#found.length === 0) return;
     const message = this.#found.map((fault) => fault.message).join("; ");
-    throw new KeywheelError("validation_failed", message, {
+    throw new PoolError("validation_failed", message, {
       details: this.#found,
       hint: "Correct what is named.",
     });

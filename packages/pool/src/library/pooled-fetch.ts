@@ -1,5 +1,5 @@
 import { type Delivery as Sent, dispatch, type DispatchOutcome, safeMethods } from "../dispatch.ts";
-import { KeywheelError } from "../errors.ts";
+import { PoolError, type PoolErrorCode, poolErrors } from "../errors.ts";
 import type { Pool } from "../pool.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { AttemptRecord } from "../ports/events.ts";
@@ -9,6 +9,7 @@ import { credentialFor, credentialHeaders } from "../providers/credentials.ts";
 import { isHostOf } from "../providers/hosts.ts";
 import { objectPrint, objectsInHead, uploadInHead } from "../providers/objects.ts";
 import { type OwnError, ownAnswer, refusalError } from "../providers/own-answers.ts";
+import { parsedReader } from "../providers/parsed-reader.ts";
 import type { Provider } from "../providers/presets.ts";
 import { type Asked, askPool, scopeOf } from "../providers/question.ts";
 import { ownSessionHeader, sessionOf } from "../providers/sessions.ts";
@@ -78,10 +79,11 @@ export class PooledFetch {
         path: request.url.pathname,
         query: request.url.search.slice(1),
         header: request.header,
-        body: request.bytes,
+        body: request.text,
         at: clock.now(),
       },
       { hasPins: pool.hasPins, affinityEnabled, sharedValues: this.#sharedValues },
+      parsedReader,
     );
     return new Course(this.#parts, request, asked, this.#rules).run(String(++this.#requests));
   }
@@ -93,7 +95,7 @@ export class PooledFetch {
   }
 
   /** Keys go to the provider and to nobody else, whatever address a program came by. */
-  #refusalOf({ url }: PooledRequest): OwnError | undefined {
+  #refusalOf({ url }: PooledRequest): OwnError<PoolErrorCode> | undefined {
     const { provider, isClosed } = this.#parts;
     if (isClosed()) return { code: "no_usable_key", message: "This pool of keys was closed." };
     if (isHome(url, this.#parts)) return undefined;
@@ -103,7 +105,7 @@ export class PooledFetch {
     return { code: "invalid_request", message };
   }
 
-  #answer(error: OwnError): Response {
+  #answer(error: OwnError<PoolErrorCode>): Response {
     return responseOf(this.#parts.provider, error);
   }
 }
@@ -205,7 +207,7 @@ class Course {
         this.#request.signal?.throwIfAborted();
         throw new Error("a request was given up that nobody has aborted");
       case "broken":
-        throw this.#thrown ?? new KeywheelError("upstream_unreachable", outcome.message);
+        throw this.#thrown ?? new PoolError("upstream_unreachable", outcome.message);
       case "refused":
         return this.#refuse(outcome);
       case "answer":
@@ -286,8 +288,8 @@ const tapReading = {
     ),
 };
 
-function responseOf(provider: Provider, error: OwnError): Response {
-  const { status, headers, body } = ownAnswer(provider.kind, error);
+function responseOf(provider: Provider, error: OwnError<PoolErrorCode>): Response {
+  const { status, headers, body } = ownAnswer(provider.kind, error, poolErrors[error.code]);
   const named = new Headers();
   for (let at = 0; at < headers.length; at += 2) named.set(headers[at] ?? "", headers[at + 1] ?? "");
   return new Response(body, { status, headers: named });

@@ -1,6 +1,6 @@
 import { ownSessionHeader } from "../providers/sessions.ts";
 import { accountHeaders, credentialHeaders, withoutKeyParameter } from "../providers/credentials.ts";
-import type { RequestBytes } from "../providers/question.ts";
+import { requestText, type RequestText } from "../providers/parsed-reader.ts";
 
 /** What `fetch` takes as a body. */
 export type Body = NonNullable<RequestInit["body"]>;
@@ -15,7 +15,7 @@ export interface PooledRequest {
   readonly headers: Headers;
   readonly body: Body | null;
   /** The whole body, where it is text or bytes. */
-  readonly bytes: RequestBytes | undefined;
+  readonly text: RequestText | undefined;
   /** Whether the body can be sent a second time. */
   readonly isReplayable: boolean;
   readonly signal: AbortSignal | undefined;
@@ -65,7 +65,7 @@ export async function readRequest(
     header,
     headers,
     body: given,
-    bytes: bytesOf(given),
+    text: textOf(given),
     isReplayable: isReplayable(given),
     signal: init.signal ?? request?.signal,
     init: {
@@ -137,19 +137,9 @@ function isReplayable(body: Body | null): boolean {
   );
 }
 
-function bytesOf(body: Body | null): RequestBytes | undefined {
-  if (typeof body === "string") {
-    const bytes = new TextEncoder().encode(body);
-    // Only ids are looked for, which are ASCII: the text itself will do.
-    return { bytes, latin1: () => body, includes: (text) => body.includes(text) };
-  }
-  const bytes =
-    body instanceof ArrayBuffer
-      ? new Uint8Array(body)
-      : ArrayBuffer.isView(body)
-        ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
-        : undefined;
-  if (bytes === undefined) return undefined;
-  const latin1 = (): string => new TextDecoder("latin1").decode(bytes);
-  return { bytes, latin1, includes: (text) => latin1().includes(text) };
+function textOf(body: Body | null): RequestText | undefined {
+  if (typeof body === "string") return requestText(body);
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body)
+    ? requestText(new TextDecoder().decode(body))
+    : undefined;
 }

@@ -53,42 +53,25 @@ function streamOf(answer: FetchedAnswer, delivery: Delivery): ReadableStream<Uin
     isOver = true;
     await delivery.finish(ending);
   };
-  const complete = async (controller: ReadableStreamDefaultController): Promise<void> => {
-    try {
-      const ending = await answer.ending();
-      if (isOver) return;
-      await finish(ending);
-      controller.close();
-    } catch (error) {
-      controller.error(error);
-    }
-  };
-  const breakOff = async (controller: ReadableStreamDefaultController, error: unknown): Promise<void> => {
-    await finish({ kind: delivery.isGone() ? "gone" : "truncated" });
-    controller.error(error);
-  };
   return new ReadableStream<Uint8Array>(
     {
-      start(controller) {
-        answer.deliver({
-          data(chunk) {
-            if (isOver) return false;
+      async pull(controller) {
+        try {
+          const chunk = await answer.next();
+          if (isOver) return;
+          if (chunk !== undefined) {
             delivery.push(chunk);
             controller.enqueue(chunk);
-            return (controller.desiredSize ?? 0) > 0;
-          },
-          end() {
-            if (isOver) return;
-            delivery.end();
-            void complete(controller);
-          },
-          fail(error) {
-            if (isOver) return;
-            void breakOff(controller, error);
-          },
-        });
+            return;
+          }
+          delivery.end();
+          await finish(answer.ending());
+          controller.close();
+        } catch (error) {
+          await finish({ kind: delivery.isGone() ? "gone" : "truncated" });
+          controller.error(error);
+        }
       },
-      pull: () => answer.resume(),
       async cancel() {
         await finish({ kind: "gone" });
         answer.abort();

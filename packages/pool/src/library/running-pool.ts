@@ -1,16 +1,16 @@
-import { KeywheelError } from "../errors.ts";
+import { PoolError } from "../errors.ts";
 import { statusOf } from "../key-status.ts";
-import { MemoryState } from "../memory/memory-state.ts";
+import { PlainState } from "../memory/plain-state.ts";
 import { Pool } from "../pool.ts";
 import type { PoolEvent } from "../ports/events.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Journal, StatusReason } from "../ports/journal.ts";
 import type { Secret } from "../ports/secrets.ts";
-import type { KeySnapshot, SharedState, StatePolicy } from "../ports/shared-state.ts";
+import type { KeySnapshot, PoolState, StatePolicy } from "../ports/shared-state.ts";
 import { healthy } from "../rules/cooldown.ts";
 import { entryOf, readKeys, type RingKey, type Variables } from "./key-ring.ts";
 import { checkShape, Faults, type KeyOptions, policyOf, type PoolOptions } from "./options.ts";
-import type { FetchParts, PooledFetch } from "./pooled-fetch.ts";
+import { type FetchParts, PooledFetch } from "./pooled-fetch.ts";
 import { withoutSecrets } from "./redact.ts";
 import { isSnapshot, type KeyRecord, type PoolSnapshot } from "./snapshot.ts";
 import type { KeyPool, KeyView } from "./key-pool.ts";
@@ -27,15 +27,15 @@ const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance
 export class RunningPool implements KeyPool {
   readonly name: string;
   readonly #pool: Pool;
-  readonly #state: SharedState;
+  readonly #state: PoolState;
   /** The state, if it is of our own making. */
-  readonly #memory: MemoryState | undefined;
+  readonly #memory: PlainState | undefined;
   readonly #clock: Clock;
   readonly #env: Variables;
   readonly #policy: StatePolicy;
   readonly #store: StoreKeeper | undefined;
   readonly #fetchParts: FetchParts;
-  #fetch: Promise<PooledFetch> | undefined;
+  readonly #fetch: PooledFetch;
   readonly #listeners = new Listeners();
   /** Every value that was ever here: a running answer may still quote it. */
   readonly #values = new Set<string>();
@@ -54,12 +54,11 @@ export class RunningPool implements KeyPool {
     this.#clock = clock;
     this.#env = env;
     this.#policy = policyOf(options);
-    const maxSessions = options.maxSessions ?? defaultMaxSessions;
     this.#memory =
       options.state === undefined
-        ? new MemoryState({ clock, maxBindings: maxSessions, maxPins: maxSessions })
+        ? new PlainState({ clock, maxBindings: options.maxSessions ?? defaultMaxSessions })
         : undefined;
-    this.#state = options.state ?? (this.#memory as MemoryState);
+    this.#state = options.state ?? (this.#memory as PlainState);
     this.#keys = this.#read(options.keys);
     this.#store =
       store === undefined
@@ -77,13 +76,14 @@ export class RunningPool implements KeyPool {
       redact: (text) => withoutSecrets(text, this.#values),
     });
     this.#fetchParts = this.#partsOf(options);
+    this.#fetch = new PooledFetch(this.#fetchParts);
     this.#ready = this.#begin();
   }
 
   fetch(session?: string): typeof globalThis.fetch {
     return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-      if (++this.#requests % sweepEvery === 0) void this.#sweep();
-      return (await this.#requestsPart()).serve(input, init, session);
+      if (++this.#requests % sweepEvery === 0) void this.#memory?.sweepIdle();
+      return this.#fetch.serve(input, init, session);
     };
   }
 
@@ -120,7 +120,7 @@ export class RunningPool implements KeyPool {
 
   async endSession(session: string): Promise<boolean> {
     await this.#ready;
-    const print = (await this.#requestsPart()).printOf(session);
+    const print = this.#fetch.printOf(session);
     return print !== undefined && this.#pool.endSession(print);
   }
 
@@ -135,7 +135,7 @@ export class RunningPool implements KeyPool {
 
   async restore(snapshot: PoolSnapshot): Promise<void> {
     if (!isSnapshot(snapshot)) {
-      throw new KeywheelError("validation_failed", "What was given to `restore` is no snapshot of a pool", {
+      throw new PoolError("validation_failed", "What was given to `restore` is no snapshot of a pool", {
         hint: "Give what `snapshot()` gave, as it was.",
       });
     }
@@ -157,26 +157,6 @@ export class RunningPool implements KeyPool {
   /** What is printed of it: enough to know it by. */
   toJSON(): object {
     return { name: this.name, keys: this.#keys.map(({ id }) => id) };
-  }
-
-  /**
-   * More than half of the library is about requests and what answers mean. A page need not load it before there is a request;
-   * where a program is one file, it is in it.
-   */
-  #requestsPart(): Promise<PooledFetch> {
-    this.#fetch ??= this.#loadFetch();
-    return this.#fetch;
-  }
-
-  async #loadFetch(): Promise<PooledFetch> {
-    try {
-      const { PooledFetch } = await import("./pooled-fetch.ts");
-      return new PooledFetch(this.#fetchParts);
-    } catch (error) {
-      // A page that was offline for a moment must not stay without it.
-      this.#fetch = undefined;
-      throw error;
-    }
   }
 
   #partsOf({ provider, baseURL, retry, fetch }: PoolOptions): FetchParts {
@@ -260,6 +240,7 @@ export class RunningPool implements KeyPool {
       label: key.label,
       masked: key.masked,
       weight: key.weight,
+      group: key.group,
       status,
       reason,
       cooldownUntil,
@@ -327,13 +308,6 @@ export class RunningPool implements KeyPool {
 
   #notice(code: string, message: string | undefined): void {
     this.#listeners.tell({ type: "notice", poolId: this.name, code, message, at: this.#clock.now() });
-  }
-
-  /** Nobody writes down who was bound: what waits for that is let go of, as is what has idled out. */
-  async #sweep(): Promise<void> {
-    await this.#memory?.sweepIdle();
-    this.#memory?.drainTouchedSessions(Number.MAX_SAFE_INTEGER);
-    this.#memory?.drainPins(Number.MAX_SAFE_INTEGER);
   }
 }
 

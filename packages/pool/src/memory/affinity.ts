@@ -1,36 +1,12 @@
-import type {
-  LeftKey,
-  Pin,
-  PassedOver,
-  Question,
-  RestoredBinding,
-  SessionRef,
-  TouchedSession,
-} from "../ports/shared-state.ts";
+import type { LeftKey, Pin, Question, RestoredBinding, SessionRef, TouchedSession } from "../ports/shared-state.ts";
 import { BindingTable } from "../rules/binding-table.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { EpochMs } from "../rules/time.ts";
+import type { BindingBook, Bindings, Bound, Owner as OwnerIn } from "./binding-book.ts";
 import type { KeyCell } from "./key-cell.ts";
 import type { PoolCells } from "./pool-cells.ts";
 
-/** A key and the pool it is in. */
-export interface Owner {
-  readonly cell: KeyCell;
-  readonly pool: PoolCells;
-}
-
-/** The key that a request belongs to, and why it cannot have it if it cannot. */
-export interface Bound {
-  readonly cell: KeyCell;
-  readonly why: "session" | "continuation";
-  readonly because: PassedOver["because"] | undefined;
-}
-
-/** What belongs to the keys of a pool. */
-export interface Bindings {
-  readonly sessions: readonly RestoredBinding[];
-  readonly pins: readonly Pin[];
-}
+type Owner = OwnerIn<PoolCells>;
 
 interface Held {
   readonly fingerprint: Fingerprint;
@@ -49,7 +25,7 @@ const mostWaiting = 100_000;
  * The tables know keys by slots. A key's slot is changed to end all its bindings at once; the slot of its pins stays, since
  * an object outlives its maker's cooldowns.
  */
-export class Affinity {
+export class Affinity implements BindingBook<PoolCells> {
   readonly #sessions: BindingTable;
   /** Apart from the sessions, which people count. */
   readonly #conversations: BindingTable;

@@ -1,7 +1,7 @@
-import type { Choice, LeftKey, PassedOver, Question, Ticket } from "../ports/shared-state.ts";
+import type { Choice, LeftKey, PassedOver, Question, Standing, Ticket } from "../ports/shared-state.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { type KeyCell, markOf } from "./key-cell.ts";
-import type { PoolCells } from "./pool-cells.ts";
+import type { PoolOfCells } from "./pool-of-cells.ts";
 
 /** What a turn of the wheel has to tell beside its key. */
 export interface TurnTold {
@@ -35,7 +35,13 @@ export function chosen(
 }
 
 /** The answer for a request that only one key can serve. */
-export function choosePinned(poolId: string, pool: PoolCells, keyId: string, question: Question, now: EpochMs): Choice {
+export function choosePinned(
+  poolId: string,
+  pool: PoolOfCells,
+  keyId: string,
+  question: Question,
+  now: EpochMs,
+): Choice {
   const cell = pool.cell(keyId);
   if (cell !== undefined && question.tried?.has(keyId) !== true && cell.canServe(now, question.model)) {
     return chosen(poolId, cell, "pin", question);
@@ -44,10 +50,14 @@ export function choosePinned(poolId: string, pool: PoolCells, keyId: string, que
 }
 
 /** The answer when the wheel has nobody to give. */
-export function noKey(pool: PoolCells, question: Question, now: EpochMs): Choice {
+export function noKey(pool: PoolOfCells, question: Question, now: EpochMs): Choice {
   const { model, tried } = question;
-  const onTrial = pool.cellsOnTrial(now, model).filter((cell) => tried?.has(cell.entry.id) !== true);
-  return noneOf(pool.restingCells(now, model), onTrial, question, pool, now);
+  // They could serve this model, but a first request is trying them just now.
+  const onTrial = pool.cells.filter(
+    (cell) => cell.canServe(now, model) && !cell.canTakeTurn(now, model) && tried?.has(cell.entry.id) !== true,
+  );
+  const resting = pool.cells.filter((cell) => cell.takesPart && !cell.canServe(now, model));
+  return noneOf(resting, onTrial, question, pool, now);
 }
 
 /**
@@ -60,11 +70,11 @@ function noneOf(
   resting: readonly KeyCell[],
   onTrial: readonly KeyCell[],
   question: Question,
-  pool: PoolCells,
+  pool: PoolOfCells,
   now: EpochMs,
 ): Choice {
   const { model, tried } = question;
-  const standing = pool.standing(now, model, tried);
+  const standing = standingOf(pool.cells, question, now);
   const able = resting.filter((cell) => cell.takesPart);
   const ends = [...able.map((cell) => cell.restsUntil(now, model)), ...onTrial.map((cell) => cell.trialUntil)];
   if (standing.tried > 0) ends.push(now);
@@ -77,4 +87,16 @@ function noneOf(
   ];
   const overload = failed.length > 0 && failed.every((cell) => cell.reason?.code === "overloaded");
   return { kind: "exhausted", standing, until, overload, isBeingTried: onTrial.length > 0 };
+}
+
+/** How the keys stand for a request that found none. */
+function standingOf(cells: readonly KeyCell[], { model, tried }: Question, now: EpochMs): Standing {
+  const standing = { total: cells.length, resting: 0, disabled: 0, unresolved: 0, tried: 0 };
+  for (const cell of cells) {
+    if (cell.canServe(now, model)) standing.tried += tried?.has(cell.entry.id) === true ? 1 : 0;
+    else if (cell.takesPart) standing.resting++;
+    else if (cell.whyNot(now, model) === "unresolved") standing.unresolved++;
+    else standing.disabled++;
+  }
+  return standing;
 }

@@ -1,6 +1,6 @@
 import type { StatusReason } from "../ports/journal.ts";
 import type { KeyEntry } from "../ports/shared-state.ts";
-import { type Health, type HealthMark, healthy, isCooling } from "../rules/cooldown.ts";
+import { type Health, type HealthMark, healthy, isCooling, rebaseOnClock } from "../rules/cooldown.ts";
 import type { EpochMs } from "../rules/time.ts";
 import type { ReasonCode } from "../rules/verdict.ts";
 
@@ -64,19 +64,6 @@ export class KeyCell implements Condition {
     return models === undefined ? own : Math.max(own, models.health.coolUntil);
   }
 
-  /** The next instant at which a rest of it ends; undefined when it has none. */
-  nextChange(now: EpochMs): EpochMs | undefined {
-    let next: EpochMs | undefined;
-    const consider = (until: EpochMs): void => {
-      if (until > now && (next === undefined || until < next)) next = until;
-    };
-    consider(this.health.coolUntil);
-    consider(this.heldUntil);
-    consider(this.trialUntil);
-    for (const condition of this.models.values()) consider(condition.health.coolUntil);
-    return next;
-  }
-
   /** Why it cannot serve, in the order in which a person would have to mend it. */
   whyNot(now: EpochMs, model: string | undefined): ReasonCode {
     if (this.refused) return this.reason?.code ?? "authentication_failed";
@@ -86,6 +73,14 @@ export class KeyCell implements Condition {
     if (isCooling(this.health, now)) return this.reason?.code ?? "rate_limited";
     const models = model === undefined ? undefined : this.models.get(model);
     return (models !== undefined && isCooling(models.health, now) ? models.reason?.code : undefined) ?? "rate_limited";
+  }
+
+  /** The clock was set back: the key may not stay out for the size of the step. */
+  rebase(now: EpochMs): void {
+    this.health = rebaseOnClock(this.health, now);
+    this.heldUntil = 0;
+    this.trialUntil = 0;
+    for (const condition of this.models.values()) condition.health = rebaseOnClock(condition.health, now);
   }
 
   get mark(): HealthMark {

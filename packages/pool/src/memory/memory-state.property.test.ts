@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aPolicy, aSession, createFakeClock } from "@keywheel/testkit";
 import type { Choice, KeyEntry, Ticket } from "../ports/shared-state.ts";
-import { MemoryState } from "./memory-state.ts";
+import { MemoryState } from "./packed-state.ts";
+import { PlainState } from "./plain-state.ts";
+import type { FakeClock } from "@keywheel/testkit";
 
 const idleTtlMs = 10_000_000;
 const policy = aPolicy({ affinity: { enabled: true, idleTtlMs } });
@@ -234,12 +236,19 @@ function entryOf(id: string): KeyEntry {
   return { id, weight: 2, enabled: true, resolved: true, secretVersion: versions };
 }
 
-describe("the shared state", () => {
+type OwnState = MemoryState | PlainState;
+
+const states: readonly (readonly [name: string, open: (clock: FakeClock) => OwnState])[] = [
+  ["of very many keys", (clock) => new MemoryState({ clock })],
+  ["of a program's own pool", (clock) => new PlainState({ clock, maxBindings: 100 })],
+];
+
+describe.each(states)("the shared state %s", (_, open) => {
   it("does under any commands what a naive twin does: picks, failures, deadlines", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 120 }), async (commands) => {
         const clock = createFakeClock();
-        const state = new MemoryState({ clock });
+        const state = open(clock);
         const twin = new Twin();
         twin.now = clock.now();
         let entries: readonly KeyEntry[] = keyIds
@@ -310,7 +319,7 @@ describe("the shared state", () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.infiniteStream(fc.nat(1_000)), async (answers, order) => {
         const clock = createFakeClock();
-        const state = new MemoryState({ clock });
+        const state = open(clock);
         await state.configure(
           "p",
           keyIds.map((id) => entryOf(id)),

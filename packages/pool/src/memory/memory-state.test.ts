@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { aPolicy, createFakeClock, keysOf } from "@keywheel/testkit";
 import { describeSharedState } from "../../../testkit/src/shared-state-suite.ts";
 import type { KeyEntry } from "../ports/shared-state.ts";
-import { MemoryState } from "./memory-state.ts";
+import { MemoryState } from "./packed-state.ts";
 
 describeSharedState("memory", async () => ({
   open: async (clock) => new MemoryState({ clock }),

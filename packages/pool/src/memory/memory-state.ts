@@ -7,13 +7,12 @@ import type {
   KeyState,
   PassedOver,
   Pin,
+  PoolState,
   Question,
   RestoredBinding,
   SharedRest,
-  SharedState,
   StatePolicy,
   Ticket,
-  TouchedSession,
 } from "../ports/shared-state.ts";
 import {
   afterFailure,
@@ -28,22 +27,10 @@ import {
 } from "../rules/cooldown.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { DurationMs, EpochMs } from "../rules/time.ts";
-import { Affinity, type Bindings, type Owner } from "./affinity.ts";
+import type { BindingBook, Bindings, Owner } from "./binding-book.ts";
 import { choosePinned, chosen, noKey } from "./choices.ts";
 import { type Condition, KeyCell, markOf } from "./key-cell.ts";
-import { PoolCells } from "./pool-cells.ts";
-import type { ViewParts } from "./shared-view.ts";
-
-export interface MemoryStateOptions {
-  readonly clock: Clock;
-  /**
-   * Sessions bound at the most, over all pools, and as many beginnings of conversations; default 1,000,000 each (some
-   * 40 MB once they are there).
-   */
-  readonly maxBindings?: number;
-  /** Objects remembered at the most, over all pools; default 500,000. */
-  readonly maxPins?: number;
-}
+import type { NewCells, PoolOfCells } from "./pool-of-cells.ts";
 
 type Reason = Omit<StatusReason, "at">;
 
@@ -56,20 +43,21 @@ interface Rest {
 }
 
 /**
- * The shared state of one process.
+ * The shared state of one process: what is decided, over whatever keeps its bindings and turns its wheel.
  *
  * Every method does its work before it returns its promise: between the moment at which a refusal is seen and its
  * consequence no other request can choose.
  */
-export class MemoryState implements SharedState {
+export class StateInMemory<Pool extends PoolOfCells, Book extends BindingBook<Pool>> implements PoolState {
   readonly #clock: Clock;
-  readonly #pools = new Map<string, PoolCells>();
-  readonly #affinity: Affinity;
+  readonly #pools = new Map<string, Pool>();
+  readonly #affinity: Book;
+  readonly #newCells: NewCells<Pool>;
 
-  constructor(options: MemoryStateOptions) {
-    this.#clock = options.clock;
-    const { maxBindings = 1_000_000, maxPins = 500_000 } = options;
-    this.#affinity = new Affinity({ maxBindings, maxPins });
+  constructor(clock: Clock, book: Book, newCells: NewCells<Pool>) {
+    this.#clock = clock;
+    this.#affinity = book;
+    this.#newCells = newCells;
   }
 
   async configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void> {
@@ -233,14 +221,6 @@ export class MemoryState implements SharedState {
     }));
   }
 
-  drainTouchedSessions(limit: number): readonly TouchedSession[] {
-    return this.#affinity.drainTouched(limit);
-  }
-
-  drainPins(limit: number): readonly Pin[] {
-    return this.#affinity.drainPins(limit);
-  }
-
   /** All sessions, conversations and objects that belong to keys of a pool, as they could be restored. */
   bindings(poolId: string): Bindings {
     return this.#affinity.bindingsOf(poolId, this.#pool(poolId));
@@ -275,12 +255,12 @@ export class MemoryState implements SharedState {
   }
 
   /** For an implementation of which this one is the local part. */
-  protected get parts(): ViewParts {
+  protected get parts(): { readonly pools: ReadonlyMap<string, Pool>; readonly affinity: Book; readonly clock: Clock } {
     return { pools: this.#pools, affinity: this.#affinity, clock: this.#clock };
   }
 
   /** A limit that keys of a group share rests them all; which of them met it stays told. */
-  #shareRest({ cell: failed, pool }: Owner, { reason, model, until, now }: Rest): readonly SharedRest[] {
+  #shareRest({ cell: failed, pool }: Owner<Pool>, { reason, model, until, now }: Rest): readonly SharedRest[] {
     const { group } = failed.entry;
     if (group === undefined || !isSharedLimit(reason.code) || until <= now) return [];
     const shared = { ...reason, at: now, sharedFrom: failed.entry.id };
@@ -301,8 +281,8 @@ export class MemoryState implements SharedState {
     return others;
   }
 
-  #newPool(poolId: string, policy: StatePolicy): PoolCells {
-    const pool: PoolCells = new PoolCells(policy, (entry, position) => {
+  #newPool(poolId: string, policy: StatePolicy): Pool {
+    const pool: Pool = this.#newCells(policy, (entry, position) => {
       const cell = new KeyCell(entry, position, this.#affinity.takeSlot());
       this.#affinity.admit({ cell, pool });
       return cell;
@@ -311,14 +291,14 @@ export class MemoryState implements SharedState {
     return pool;
   }
 
-  #pool(poolId: string): PoolCells {
+  #pool(poolId: string): Pool {
     const pool = this.#pools.get(poolId);
     if (pool === undefined) throw new Error(`no pool ${poolId} was configured`);
     return pool;
   }
 
   /** The key that an outcome belongs to; undefined when it is gone, has another value or was cleared since. */
-  #find(ticket: Ticket): { cell: KeyCell; pool: PoolCells } | undefined {
+  #find(ticket: Ticket): Owner<Pool> | undefined {
     const pool = this.#pools.get(ticket.poolId);
     const cell = pool?.cell(ticket.keyId);
     if (pool === undefined || cell === undefined) return undefined;
@@ -343,7 +323,7 @@ function clear(cell: KeyCell): void {
 }
 
 /** A key whose last answer was a failure is tried by one request before the crowd may follow. */
-function startTrial(pool: PoolCells, cell: KeyCell, now: EpochMs): void {
+function startTrial(pool: PoolOfCells, cell: KeyCell, now: EpochMs): void {
   if (cell.health.failures === 0 || cell.trialUntil > now) return;
   cell.trialUntil = now + trialMs;
   pool.refresh(cell, now);

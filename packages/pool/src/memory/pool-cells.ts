@@ -1,9 +1,10 @@
-import type { KeyEntry, PassedOver, Standing, StatePolicy } from "../ports/shared-state.ts";
-import { healthy, isCooling, rebaseOnClock } from "../rules/cooldown.ts";
+import type { KeyEntry, PassedOver, StatePolicy } from "../ports/shared-state.ts";
+import { healthy, isCooling } from "../rules/cooldown.ts";
 import { DeadlineHeap } from "../rules/deadline-heap.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { Wheel, type WheelPlace } from "../rules/wheel.ts";
 import type { KeyCell } from "./key-cell.ts";
+import type { PoolOfCells } from "./pool-of-cells.ts";
 
 const passedOverShown = 8;
 
@@ -13,7 +14,7 @@ const passedOverShown = 8;
  * A model for which some key rests has a lane: a wheel of its own, so that shares follow the weights of the keys that are
  * available for that model and requests for other models lose no turn to it.
  */
-export class PoolCells {
+export class PoolCells implements PoolOfCells {
   policy: StatePolicy;
   readonly #admit: (entry: KeyEntry, position: number) => KeyCell;
   #cells: KeyCell[] = [];
@@ -61,7 +62,12 @@ export class PoolCells {
 
   /** Brings the wheel up to date with the clock: keys whose rest ended take part again. */
   wake(now: EpochMs): void {
-    if (now < this.#latest) this.#rebase(now);
+    if (now < this.#latest) {
+      for (const cell of this.#cells) {
+        cell.rebase(now);
+        this.refresh(cell, now);
+      }
+    }
     this.#latest = now;
     for (let cell = this.#deadlines.takeDue(now); cell !== undefined; cell = this.#deadlines.takeDue(now)) {
       if (this.#byId.get(cell.entry.id) !== cell) continue;
@@ -75,7 +81,7 @@ export class PoolCells {
   refresh(cell: KeyCell, now: EpochMs): void {
     this.#wheel.setUsable(cell.position, cell.canTakeTurn(now, undefined));
     for (const [model, lane] of this.#lanes) lane.setUsable(cell.position, cell.canTakeTurn(now, model));
-    const wakeAt = cell.nextChange(now);
+    const wakeAt = nextChange(cell, now);
     if (wakeAt === undefined || (cell.wakeAt !== 0 && cell.wakeAt <= wakeAt)) return;
     cell.wakeAt = wakeAt;
     this.#deadlines.add(wakeAt, cell);
@@ -117,28 +123,6 @@ export class PoolCells {
         const cell = this.#cells[position];
         return cell === undefined ? [] : [{ keyId: cell.entry.id, because: cell.whyNot(now, model) }];
       });
-  }
-
-  /** How the pool stands for a request that found no key. */
-  standing(now: EpochMs, model: string | undefined, tried: ReadonlySet<string> | undefined): Standing {
-    const standing = { total: this.#cells.length, resting: 0, disabled: 0, unresolved: 0, tried: 0 };
-    for (const cell of this.#cells) {
-      if (cell.canServe(now, model)) standing.tried += tried?.has(cell.entry.id) === true ? 1 : 0;
-      else if (cell.takesPart) standing.resting++;
-      else if (cell.whyNot(now, model) === "unresolved") standing.unresolved++;
-      else standing.disabled++;
-    }
-    return standing;
-  }
-
-  /** Cells that could serve this model, but that a first request is trying just now. */
-  cellsOnTrial(now: EpochMs, model: string | undefined): KeyCell[] {
-    return this.#cells.filter((cell) => cell.canServe(now, model) && !cell.canTakeTurn(now, model));
-  }
-
-  /** Cells that would serve this model but for a rest. */
-  restingCells(now: EpochMs, model: string | undefined): KeyCell[] {
-    return this.#cells.filter((cell) => cell.takesPart && !cell.canServe(now, model));
   }
 
   #take(entry: KeyEntry, position: number): KeyCell {
@@ -195,15 +179,17 @@ export class PoolCells {
     }
     return positions;
   }
+}
 
-  /** The clock was set back: no key may stay out for the size of the step. */
-  #rebase(now: EpochMs): void {
-    for (const cell of this.#cells) {
-      cell.health = rebaseOnClock(cell.health, now);
-      cell.heldUntil = 0;
-      cell.trialUntil = 0;
-      for (const condition of cell.models.values()) condition.health = rebaseOnClock(condition.health, now);
-      this.refresh(cell, now);
-    }
-  }
+/** The next instant at which a rest of a cell ends; undefined when it has none. */
+function nextChange({ health, heldUntil, trialUntil, models }: KeyCell, now: EpochMs): EpochMs | undefined {
+  let next: EpochMs | undefined;
+  const consider = (until: EpochMs): void => {
+    if (until > now && (next === undefined || until < next)) next = until;
+  };
+  consider(health.coolUntil);
+  consider(heldUntil);
+  consider(trialUntil);
+  for (const condition of models.values()) consider(condition.health.coolUntil);
+  return next;
 }

@@ -1,4 +1,4 @@
-import { MemoryState } from "./memory-state.ts";
+import { MemoryState } from "./packed-state.ts";
 import { SharedView } from "./shared-view.ts";
 
 /** The local part of a state that several processes share: in memory, with a view for what the others did. */

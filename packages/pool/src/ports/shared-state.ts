@@ -199,7 +199,7 @@ export interface StatePolicy {
  *
  * If the backend is away, an implementation answers from its last view instead of rejecting.
  */
-export interface SharedState {
+export interface PoolState {
   /** Takes up a pool, or its new shape. Places, healths and bindings of keys that stay are kept; twice is once. */
   configure(poolId: string, keys: readonly KeyEntry[], policy: StatePolicy): Promise<void>;
   /** Forgets a pool. */
@@ -230,6 +230,14 @@ export interface SharedState {
   preview(poolId: string, count: number): Promise<readonly string[]>;
   snapshot(poolId: string): Promise<readonly KeySnapshot[]>;
 
+  /** Takes up stored state; before the first request. */
+  restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void;
+  restoreBindings(bindings: readonly RestoredBinding[]): void;
+  restorePins(pins: readonly Pin[]): void;
+}
+
+/** A state whose bindings are written down somewhere as they come. */
+export interface SharedState extends PoolState {
   /**
    * Sessions used since the last call whose bindings still hold, to be written down. At most `limit`; call again while it
    * answers that many.
@@ -237,8 +245,4 @@ export interface SharedState {
   drainTouchedSessions(limit: number): readonly TouchedSession[];
   /** Pins made since the last call, conversations among them, at most `limit`. */
   drainPins(limit: number): readonly Pin[];
-  /** Takes up stored state; before the first request. */
-  restoreHealth(poolId: string, keyId: string, model: string, health: Health, reason: StatusReason | undefined): void;
-  restoreBindings(bindings: readonly RestoredBinding[]): void;
-  restorePins(pins: readonly Pin[]): void;
 }

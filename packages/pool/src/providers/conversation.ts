@@ -1,18 +1,11 @@
-import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
+import type { Fingerprint } from "../rules/fingerprint.ts";
 import { JsonReader } from "./conversation/json-reader.ts";
-import { avalanche, Lanes } from "./conversation/lanes.ts";
-import type { Message } from "./conversation/message.ts";
+import { Lanes } from "./conversation/lanes.ts";
 import { MessageReader } from "./conversation/message-reader.ts";
-import { Transcript } from "./conversation/transcript.ts";
+import { type Conversation, placesOf } from "./conversation/places.ts";
+import { type Said, Transcript } from "./conversation/transcript.ts";
+import { type MessagesField, type RequestField, requestWords } from "./conversation/vocabulary.ts";
 import { type WordHash, WordTable } from "./conversation/words.ts";
-
-/** What a request and the ones before and after it can be recognised by, where no session is named. */
-export interface Conversation {
-  /** Where earlier requests of the conversation may have been bound, longest first; none for a single message. */
-  readonly lookups: readonly Fingerprint[];
-  /** Under what later turns will look for this one; one or two. */
-  readonly binds: readonly Fingerprint[];
-}
 
 /**
  * The conversation that a request to a model carries: OpenAI's `messages`, Anthropic's `messages` and `system`, the
@@ -48,12 +41,7 @@ export function conversationOf(scope: string, bytes: Uint8Array): Conversation |
   const request = readRequest(new JsonReader(bytes));
   const end = request?.transcript.end;
   if (request === undefined || end === undefined) return undefined;
-  const origin = fingerprint(scope);
-  const { instructions } = request;
-  const seeds = instructions === undefined ? [origin] : [follow(origin, instructions), origin];
-  const places = (ends: readonly WordHash[]): readonly Fingerprint[] =>
-    ends.flatMap((place) => seeds.map((seed) => follow(seed, place)));
-  return { lookups: places(request.transcript.earlierEnds()), binds: places([end]) };
+  return placesOf(scope, request.instructions, request.transcript, end);
 }
 
 /**
@@ -82,15 +70,7 @@ interface Request {
   readonly instructions: WordHash | undefined;
 }
 
-type MessagesField = "messages" | "contents" | "input";
-
-const fields: WordTable<MessagesField | "instructions" | "kept"> = new WordTable({
-  messages: "messages",
-  contents: "contents",
-  input: "input",
-  instructions: "system instructions systemInstruction system_instruction",
-  kept: "previous_response_id conversation",
-});
+const fields: WordTable<RequestField> = new WordTable(requestWords);
 
 const instructionsKind = 6;
 
@@ -154,12 +134,6 @@ function readOpening(reader: JsonReader, messages: MessageReader): Fingerprint |
   return undefined;
 }
 
-function openingIn({ author, isEmpty, high, low }: Message): Fingerprint | undefined {
+function openingIn({ author, isEmpty, high, low }: Said): Fingerprint | undefined {
   return author === "user" && !isEmpty ? { high, low } : undefined;
-}
-
-function follow(seed: WordHash, place: WordHash): Fingerprint {
-  const high = avalanche(seed.high ^ Math.imul(place.high, 0x85ebca6b) ^ place.low);
-  const low = avalanche(((seed.low ^ Math.imul(place.low, 0x297a2d39)) + high) | 0);
-  return { high: high >>> 0, low: low >>> 0 };
 }

@@ -1,4 +1,5 @@
 import { fingerprint, type Fingerprint } from "../rules/fingerprint.ts";
+import { asArray, asObject } from "../rules/json-value.ts";
 import { jsonValue } from "./json-scan.ts";
 
 /**
@@ -173,20 +174,17 @@ export function objectsShown(text: string): string[] {
 }
 
 function collectShown(ids: Set<string>, answer: unknown): void {
-  for (const each of [answer, field(answer, "response"), field(answer, "file"), field(answer, "thread")])
-    collect(ids, each);
-  if (isObject(answer)) {
-    for (const value of Object.values(answer)) {
-      if (!Array.isArray(value)) continue;
-      for (const item of value as unknown[]) if (ids.size < mostShown) collect(ids, item);
-    }
+  const about = asObject(answer);
+  for (const each of [about, about?.["response"], about?.["file"], about?.["thread"]]) collect(ids, each);
+  for (const value of Object.values(about ?? {})) {
+    for (const item of asArray(value)) if (ids.size < mostShown) collect(ids, item);
   }
 }
 
 function collect(ids: Set<string>, value: unknown): void {
-  if (!isObject(value)) return;
-  addId(ids, field(value, "id"));
-  const name = field(value, "name");
+  const object = asObject(value);
+  addId(ids, object?.["id"]);
+  const name = object?.["name"];
   // Gemini names its objects by path; elsewhere a name is a word for people.
   if (typeof name === "string" && name.includes("/")) addId(ids, name);
 }
@@ -207,12 +205,4 @@ function addId(ids: Set<string>, value: unknown): void {
 
 function isId(text: string): boolean {
   return text.length >= shortestId && text.length <= longestId && /^(?:ft:[\w.:-]+|[\w.-]+)$/.test(text);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function field(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }

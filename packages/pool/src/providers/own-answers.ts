@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable } from "../errors.ts";
+import type { ErrorCode, ErrorEntry, PoolErrorCode } from "../errors.ts";
 import type { Choice, Standing } from "../ports/shared-state.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { shapeError } from "./error-shapes.ts";
@@ -12,8 +12,8 @@ export interface OwnAnswer {
   readonly body: string;
 }
 
-export interface OwnError {
-  readonly code: ErrorCode;
+export interface OwnError<Code extends ErrorCode = ErrorCode> {
+  readonly code: Code;
   /** What happened; without secrets. The table's hint is put behind it. */
   readonly message?: string;
   readonly status?: number;
@@ -41,7 +41,10 @@ export interface Refused {
  *
  * @see contract §2, table of codes; §4 rule 8
  */
-export function refusalError({ name, kind }: NamedProvider, { choice, last, redact, now }: Refused): OwnError {
+export function refusalError(
+  { name, kind }: NamedProvider,
+  { choice, last, redact, now }: Refused,
+): OwnError<PoolErrorCode> {
   const said = last?.message === undefined ? last : { ...last, message: redact(last.message) };
   const message = refusalMessage(name, choice.standing, said);
   if (choice.kind === "none-usable") return { code: "no_usable_key", message };
@@ -65,11 +68,11 @@ const longestClientWaitMs = 60_000;
 /**
  * Such an error as the client of this provider expects it.
  *
- * @param kind undefined where no provider is known: the commonest shape
+ * @param kind  undefined where no provider is known: the commonest shape
+ * @param entry what the error's code means
  * @see contract §2, table of codes
  */
-export function ownAnswer(kind: ProviderKind | undefined, error: OwnError): OwnAnswer {
-  const entry = errorTable[error.code];
+export function ownAnswer(kind: ProviderKind | undefined, error: OwnError, entry: ErrorEntry): OwnAnswer {
   const status = error.status ?? entry.status;
   const message = `${error.message ?? `${entry.title}.`} ${entry.hint}`;
   const { retryAfterMs } = error;

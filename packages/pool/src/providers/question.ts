@@ -1,9 +1,9 @@
-import type { Question, SessionRef } from "../ports/shared-state.ts";
+import type { Question } from "../ports/shared-state.ts";
 import type { Fingerprint } from "../rules/fingerprint.ts";
 import type { SharedValues } from "../rules/shared-values.ts";
 import type { EpochMs } from "../rules/time.ts";
-import { conversationOf, openingOf } from "./conversation.ts";
-import { scanFields, stringValue } from "./json-scan.ts";
+import type { Conversation } from "./conversation/places.ts";
+import { stringValue } from "./json-scan.ts";
 import type { ProviderKind } from "./kinds.ts";
 import {
   isListing,
@@ -19,7 +19,7 @@ import {
 import { isSharable, sessionFields, sessionOf } from "./sessions.ts";
 
 /** A request as far as it tells where it belongs. */
-export interface AskingRequest {
+export interface AskingRequest<Body extends RequestBody> {
   readonly poolId: string;
   readonly kind: ProviderKind;
   /** The provider's slug, or null. */
@@ -34,17 +34,25 @@ export interface AskingRequest {
   /** A header's value by lower-case name. */
   readonly header: (name: string) => string | undefined;
   /** The whole body, if it is at hand. */
-  readonly body: RequestBytes | undefined;
+  readonly body: Body | undefined;
   /** The model that something other than path and body names, for requests without a body. */
   readonly model?: string | undefined;
   readonly at: EpochMs;
 }
 
-/** Bytes, and how to read them as Latin-1 and to search them: Node does both faster than anybody else. */
-export interface RequestBytes {
-  readonly bytes: Uint8Array;
+/** The text of a body: to be searched, and read as Latin-1 where only ASCII is looked for. */
+export interface RequestBody {
   latin1(): string;
   includes(text: string): boolean;
+}
+
+/** How JSON bodies are read. */
+export interface BodyReader<Body extends RequestBody> {
+  /** The raw JSON texts of these top-level fields; a long value is as if it were absent. */
+  fields(body: Body, wanted: ReadonlySet<string>): ReadonlyMap<string, string>;
+  conversation(body: Body, scope: string): Conversation | undefined;
+  /** What the user said first. */
+  opening(body: Body): Fingerprint | undefined;
 }
 
 /** What the pool is asked with. */
@@ -71,21 +79,29 @@ const noFields: ReadonlyMap<string, string> = new Map();
 const longestModel = 256;
 
 /**
- * Reads session, model and named objects from headers, path and body; the body is read once and not parsed.
+ * Reads session, model and named objects from headers, path and body.
  *
+ * @param reader how the body is read
  * @see contract §2 "Sessions", §4 rule 11
  */
-export function askPool(request: AskingRequest, pool: AskedPool): Asked {
+export function askPool<Body extends RequestBody>(
+  request: AskingRequest<Body>,
+  pool: AskedPool,
+  reader: BodyReader<Body>,
+): Asked {
   const { method, path, poolId } = request;
   const json = isReadableJson(request) ? request.body : undefined;
-  const fields = json === undefined ? noFields : scanFields(json.bytes, scannedFields);
+  const fields = json === undefined ? noFields : reader.fields(json, scannedFields);
   const scope = scopeOf(poolId, request.caller);
   const named = sessionOf(scope, request.header, fields);
   const mayBeShared = named !== undefined && isSharable(named);
-  const session = mayBeShared && isShared(named, json, request.at, pool.sharedValues) ? undefined : named;
+  const isShared =
+    mayBeShared &&
+    pool.sharedValues.isShared(named.fingerprint, json === undefined ? undefined : reader.opening(json), request.at);
+  const session = isShared ? undefined : named;
   // A conversation under a name that turns out to be shared shall stay where it is.
   const mayContinue = (session === undefined || mayBeShared) && json !== undefined && pool.affinityEnabled;
-  const conversation = mayContinue && conversing.test(path) ? conversationOf(scope, json.bytes) : undefined;
+  const conversation = mayContinue && conversing.test(path) ? reader.conversation(json, scope) : undefined;
   const model = modelInPath(request.kind, path) ?? request.model ?? stringValue(fields.get("model"));
   const objects = pool.hasPins ? namedObjects(request, json, model) : [];
   const question: Question = {
@@ -112,16 +128,6 @@ export function scopeOf(poolId: string, caller: string): string {
   return `${poolId}\n${caller}`;
 }
 
-function isShared(
-  { fingerprint }: SessionRef,
-  json: RequestBytes | undefined,
-  at: EpochMs,
-  sharedValues: SharedValues,
-): boolean {
-  const opening = json === undefined ? undefined : openingOf(json.bytes);
-  return sharedValues.isShared(fingerprint, opening, at);
-}
-
 const gemini = /\/models\/([^/:]+)/;
 const azure = /\/deployments\/([^/]+)/;
 
@@ -144,8 +150,8 @@ function isWord(segment: string): boolean {
 }
 
 function namedObjects(
-  { poolId, path, query }: AskingRequest,
-  json: RequestBytes | undefined,
+  { poolId, path, query }: AskingRequest<RequestBody>,
+  json: RequestBody | undefined,
   model: string | undefined,
 ): Fingerprint[] {
   const ids = [...objectsInQuery(query), ...objectsInPath(path)];
@@ -155,7 +161,7 @@ function namedObjects(
 }
 
 /** Whether the body is JSON that can be read as it is. */
-function isReadableJson({ header }: AskingRequest): boolean {
+function isReadableJson({ header }: AskingRequest<RequestBody>): boolean {
   const encoding = header("content-encoding");
   const isPlain = encoding === undefined || encoding.toLowerCase() === "identity";
   return isPlain && /[/+]json\b/i.test(header("content-type") ?? "");

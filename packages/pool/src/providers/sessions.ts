@@ -1,5 +1,6 @@
 import type { SessionRef } from "../ports/shared-state.ts";
 import { fingerprint } from "../rules/fingerprint.ts";
+import { asObject, asText } from "../rules/json-value.ts";
 import { jsonValue, stringValue } from "./json-scan.ts";
 
 /** The header by which a client may name its session to this gateway itself; it goes before all others. */
@@ -134,9 +135,7 @@ function conversationId(raw: string): string | undefined {
 }
 
 function textField(value: unknown, name: string): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const field: unknown = Reflect.get(value, name);
-  return typeof field === "string" && field !== "" ? field : undefined;
+  return asText(asObject(value)?.[name]);
 }
 
 function hex(word: number): string {

@@ -27,7 +27,8 @@ export function fingerprint(text: string, seed = 0): Fingerprint {
   return { high: a >>> 0, low: b >>> 0 };
 }
 
-function avalanche(value: number): number {
+/** Spreads every bit of a 32-bit integer over all of them; no two integers become one. */
+export function avalanche(value: number): number {
   let mixed = value ^ (value >>> 16);
   mixed = Math.imul(mixed, 0x7feb352d);
   mixed ^= mixed >>> 15;

@@ -9,6 +9,7 @@ import { type AnswerKind, type AnswerPreset, answerRulesFor } from "../providers
 import { judge } from "./judge.ts";
 import type { AnswerRules } from "./recognised-answer.ts";
 import { type StreamEnd, StreamObserver } from "./stream-opening.ts";
+import { bytesReading } from "./stream-bytes.ts";
 
 describe("the recorded answers of providers", () => {
   it.each(providerAnswers.map((answer) => [answer.id, answer] as const))("judges %s", (_, answer) => {
@@ -31,7 +32,7 @@ interface Seen {
 function bodyOf(answer: ProviderAnswer): Seen {
   const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body ?? "");
   if (answer.status !== 200) return { status: answer.status, bodyText: text, isMidway: false };
-  const observer = new StreamObserver({ contentType: answer.headers["content-type"] });
+  const observer = new StreamObserver({ reading: bytesReading, contentType: answer.headers["content-type"] });
   for (const chunk of answer.sse ?? [text]) observer.push(new TextEncoder().encode(chunk));
   return seenOf(observer.opening === "content", observer.end());
 }

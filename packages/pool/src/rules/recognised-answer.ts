@@ -37,7 +37,8 @@ export type Meaning =
   | "request_refused";
 
 /**
- * An answer that the product knows, as data. All conditions that are present must hold; of a list, one.
+ * An answer that the product knows, as data. All conditions that are present must hold; of a list, one. A comment beside it
+ * says where it is known from: the marks of the reference, "Sources".
  *
  * A condition on a sentence is for codes that mean two things: it is looked for in the provider's error message only, in
  * lower case, never in anything a model wrote.
@@ -55,8 +56,6 @@ export interface RecognisedAnswer {
   readonly means: Meaning;
   /** Absent: as the meaning has it (`stated`; for `quota_exhausted` `none`). */
   readonly wait?: WaitRule;
-  /** Where it is known from: the marks of the reference, "Sources". */
-  readonly source: string;
 }
 
 /** What is known of a provider's answers; the first that fits decides. */

@@ -19,79 +19,61 @@ const unknown: EventReading = { says: "content", isEnd: false, isKnown: false };
 /** Content only if something is in it. */
 type Conditional = "unless-empty";
 
+const readings = { nothing, "unless-empty": "unless-empty", end, error } as const;
+
 /**
  * Events that carry their type, of all dialects at once: no name means two things. A type that is not here is content.
  *
  * @see reference "Streams"
  */
-const readingOfType: Readonly<Record<string, EventReading | Conditional>> = {
-  // Anthropic Messages
-  ping: nothing,
-  message_start: nothing,
-  content_block_start: "unless-empty",
-  message_stop: end,
-  error,
-  // OpenAI Responses
-  "response.created": nothing,
-  "response.queued": nothing,
-  "response.in_progress": nothing,
-  keepalive: nothing,
-  "response.output_item.added": "unless-empty",
-  "response.content_part.added": "unless-empty",
-  "response.reasoning_summary_part.added": "unless-empty",
-  "response.completed": end,
-  "response.incomplete": end,
-  "response.failed": error,
-  "response.error": error,
-  // OpenAI assistants
-  "thread.created": nothing,
-  "thread.run.created": nothing,
-  "thread.run.queued": nothing,
-  "thread.run.in_progress": nothing,
-  "thread.run.step.created": nothing,
-  "thread.run.step.in_progress": nothing,
-  "thread.message.created": nothing,
-  "thread.message.in_progress": nothing,
-  "thread.run.completed": end,
-  "thread.run.incomplete": end,
-  "thread.run.cancelled": end,
-  "thread.run.expired": end,
-  "thread.run.requires_action": end,
-  "thread.run.failed": error,
-  done: end,
-  // OpenAI audio and images
-  "speech.audio.done": end,
-  "transcript.text.done": end,
-  "image_generation.completed": end,
-  "image_edit.completed": end,
-  // Cohere, v2 and v1
-  "message-start": nothing,
-  "content-start": "unless-empty",
-  "message-end": end,
-  "stream-start": nothing,
-  "stream-end": end,
-  // Mistral conversations
-  "conversation.response.started": nothing,
-  "conversation.response.done": end,
-  "conversation.response.error": error,
-  // Gemini interactions
-  "interaction.start": nothing,
-  "interaction.created": nothing,
-  "interaction.in_progress": nothing,
-  "interaction.status_update": nothing,
-  "content.start": "unless-empty",
-  "interaction.complete": end,
-  "interaction.completed": end,
+const typesOfReading: Readonly<Record<keyof typeof readings, readonly string[]>> = {
+  nothing: [
+    "ping message_start", // Anthropic Messages
+    "response.created response.queued response.in_progress keepalive", // OpenAI Responses
+    "thread.created thread.run.created thread.run.queued thread.run.in_progress thread.run.step.created", // OpenAI assistants
+    "thread.run.step.in_progress thread.message.created thread.message.in_progress",
+    "message-start stream-start", // Cohere, v2 and v1
+    "conversation.response.started", // Mistral conversations
+    "interaction.start interaction.created interaction.in_progress interaction.status_update", // Gemini interactions
+  ],
+  "unless-empty": [
+    "content_block_start", // Anthropic Messages
+    "response.output_item.added response.content_part.added response.reasoning_summary_part.added", // OpenAI Responses
+    "content-start", // Cohere, v2 and v1
+    "content.start", // Gemini interactions
+  ],
+  end: [
+    "message_stop", // Anthropic Messages
+    "response.completed response.incomplete", // OpenAI Responses
+    "thread.run.completed thread.run.incomplete thread.run.cancelled thread.run.expired", // OpenAI assistants
+    "thread.run.requires_action done",
+    "speech.audio.done transcript.text.done image_generation.completed image_edit.completed", // OpenAI audio and images
+    "message-end stream-end", // Cohere, v2 and v1
+    "conversation.response.done", // Mistral conversations
+    "interaction.complete interaction.completed", // Gemini interactions
+  ],
+  error: [
+    "error", // Anthropic Messages
+    "response.failed response.error", // OpenAI Responses
+    "thread.run.failed", // OpenAI assistants
+    "conversation.response.error", // Mistral conversations
+  ],
 };
 
+const readingOfType = /* @__PURE__ */ readByType();
+
+function readByType(): ReadonlyMap<string | undefined, EventReading | Conditional> {
+  const found = new Map<string, EventReading | Conditional>();
+  for (const [reading, lists] of Object.entries(typesOfReading) as [keyof typeof readings, readonly string[]][])
+    for (const type of lists.join(" ").split(" ")) found.set(type, readings[reading]);
+  return found;
+}
+
 /** The types by which a stream ends or fails, for whoever looks at bytes first. */
-export const terminalTypes: readonly { readonly type: string; readonly isError: boolean }[] = Object.entries(
-  readingOfType,
-).flatMap(([type, reading]) => {
-  if (reading === "unless-empty") return [];
-  const isError = reading.says === "error";
-  return isError || reading.isEnd ? [{ type, isError }] : [];
-});
+export function terminalTypes(): readonly { readonly type: string; readonly isError: boolean }[] {
+  const types = [...typesOfReading.error, ...typesOfReading.end].join(" ").split(" ");
+  return types.map((type) => ({ type, isError: readingOfType.get(type) === error }));
+}
 
 /** The type that an event's data gives itself. */
 export function typeOf(data: unknown): string | undefined {
@@ -101,8 +83,7 @@ export function typeOf(data: unknown): string | undefined {
 
 /** What an event of this type shows whatever is in it; undefined when its data decides. */
 export function readType(type: string | undefined): EventReading | undefined {
-  if (type === undefined || !Object.hasOwn(readingOfType, type)) return undefined;
-  const reading = readingOfType[type];
+  const reading = readingOfType.get(type);
   return reading === "unless-empty" ? undefined : reading;
 }
 
@@ -117,11 +98,9 @@ export function readEvent(name: string | undefined, data: unknown): EventReading
   if (event === undefined) return readType(name) ?? unknown;
   const type = typeOf(event);
   for (const candidate of [type, name]) {
-    if (candidate !== undefined && Object.hasOwn(readingOfType, candidate)) {
-      const reading = readingOfType[candidate];
-      if (typeof reading === "object") return reading;
-      return hasContent(event, 0) ? content : nothing;
-    }
+    const reading = readingOfType.get(candidate);
+    if (typeof reading === "object") return reading;
+    if (reading !== undefined) return hasContent(event, 0) ? content : nothing;
   }
   return readUntyped(event, type ?? name);
 }

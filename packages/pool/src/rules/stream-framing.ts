@@ -1,20 +1,12 @@
 import { eventBytes, StreamBuffer } from "./stream-buffer.ts";
+import type { AnyFrame, Framer } from "./stream-opening.ts";
 
-/** A piece of a stream that is understood as a whole: a block of SSE, or a JSON object. */
-export interface Frame {
+/** A frame as the bytes that it lies in. */
+export interface Frame extends AnyFrame {
   readonly bytes: Uint8Array;
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
-  /** False: more than `eventBytes` came, only the beginning is here. */
-  readonly isWhole: boolean;
-}
-
-/** Takes the bytes of a stream as they come, split anywhere, and hands on its frames: to be looked at, not to be kept. */
-export interface Framer {
-  push(chunk: Uint8Array): void;
-  /** Hands on what is left without its closing. */
-  end(): void;
 }
 
 const lineFeed = 0x0a;

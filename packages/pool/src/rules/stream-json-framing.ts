@@ -1,5 +1,6 @@
 import { eventBytes, StreamBuffer } from "./stream-buffer.ts";
-import type { Frame, Framer } from "./stream-framing.ts";
+import type { Frame } from "./stream-framing.ts";
+import type { ObjectFramer, ObjectFramerOptions } from "./stream-opening.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 const quote = 0x22;
@@ -16,20 +17,13 @@ const n = 0x6e;
 /** A longer key is none that anybody asks for. */
 const longestKey = 32;
 
-export interface JsonFramerOptions {
-  /** Called for an object as it closes, or as it grows too large. */
-  readonly onFrame: (frame: Frame) => void;
-  /** Called with a key of the object that is being read as soon as its value has begun and is not `null`. */
-  readonly onField: (name: string) => void;
-}
-
 /**
  * The objects of a JSON text: a single one, one a line, or the elements of an array; the first bracket tells which.
  *
  * It counts brackets outside strings and checks nothing else: what is no JSON has no frames.
  */
-export class JsonFramer implements Framer {
-  readonly #options: JsonFramerOptions;
+export class JsonFramer implements ObjectFramer {
+  readonly #options: ObjectFramerOptions<Frame>;
   readonly #kept = new StreamBuffer();
   readonly #key = new Uint8Array(longestKey);
   #keyLength = 0;
@@ -44,16 +38,14 @@ export class JsonFramer implements Framer {
   /** Where in the chunk the bytes of the open object begin that are not yet kept. */
   #from = 0;
 
-  constructor(options: JsonFramerOptions) {
+  constructor(options: ObjectFramerOptions<Frame>) {
     this.#options = options;
   }
 
-  /** Whether the objects are the elements of an array. */
   get isArray(): boolean {
     return this.#base === 1;
   }
 
-  /** Whether a bracket waits for its counterpart. */
   get isOpen(): boolean {
     return this.#depth > 0;
   }
@@ -69,7 +61,6 @@ export class JsonFramer implements Framer {
     if (this.#kept.isCut) this.#handOn();
   }
 
-  /** What comes from now on is of no interest; it may be called while a chunk is being read. */
   stop(): void {
     this.#isStopped = true;
   }

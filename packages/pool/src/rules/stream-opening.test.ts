@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerAnswers } from "../../../testkit/src/provider-answers.ts";
-import { type StreamEnd, StreamObserver } from "./stream-opening.ts";
+import { bytesReading } from "./stream-bytes.ts";
+import { type AnyFrame, type StreamEnd, StreamObserver, type StreamReading } from "./stream-opening.ts";
+import { textReading } from "./stream-text.ts";
 
 const encoder = new TextEncoder();
 
@@ -18,8 +20,20 @@ interface Watched {
 }
 
 function watch(contentType: string | undefined, chunks: readonly (string | Uint8Array)[]): Watched {
+  const glanced = watchWith(bytesReading, contentType, chunks);
+  // Whoever asks for the tail glances.
+  const read = { ...watchWith(textReading, contentType, chunks), tail: glanced.tail };
+  expect(read, "whether the stream is read as text or as bytes").toEqual(glanced);
+  return glanced;
+}
+
+function watchWith<Frame extends AnyFrame>(
+  reading: StreamReading<Frame>,
+  contentType: string | undefined,
+  chunks: readonly (string | Uint8Array)[],
+): Watched {
   const tail: string[] = [];
-  const observer = new StreamObserver({ contentType, onTail: (data) => tail.push(data) });
+  const observer = new StreamObserver({ reading, contentType, onTail: (data) => tail.push(data) });
   const openings = chunks.map((chunk) => observer.push(typeof chunk === "string" ? encoder.encode(chunk) : chunk));
   const end = observer.end();
   return { openings, end, opening: observer.opening, tail };
@@ -167,7 +181,7 @@ describe("what is content", () => {
 
 describe("a JSON object whose result has begun", () => {
   it("is likely an answer, and known for one when it has ended: an error may stand behind the result", () => {
-    const observer = new StreamObserver({ contentType: json });
+    const observer = new StreamObserver({ reading: bytesReading, contentType: json });
     expect([observer.push(encoder.encode('{"id":"x",')), observer.leansToContent]).toEqual(["undecided", false]);
     expect([observer.push(encoder.encode('"choices":[')), observer.leansToContent]).toEqual(["undecided", true]);
     expect([observer.push(encoder.encode('{"index":0}]}')), observer.leansToContent]).toEqual(["content", false]);
@@ -175,7 +189,7 @@ describe("a JSON object whose result has begun", () => {
   });
 
   it("is cut if it is broken off", () => {
-    const observer = new StreamObserver({ contentType: json });
+    const observer = new StreamObserver({ reading: bytesReading, contentType: json });
     observer.push(encoder.encode('{"choices":[{"index":0'));
     expect(observer.end()).toEqual({ kind: "truncated" });
   });
@@ -203,7 +217,7 @@ describe("a JSON object whose result has begun", () => {
   });
 
   it("is an error if what was to be made has failed", () => {
-    const observer = new StreamObserver({ contentType: json, isMaking: true });
+    const observer = new StreamObserver({ reading: bytesReading, contentType: json, isMaking: true });
     const error = { code: "rate_limit_exceeded", message: "Rate limit reached" };
     observer.push(encoder.encode(JSON.stringify({ object: "response", status: "failed", output: [], error })));
 

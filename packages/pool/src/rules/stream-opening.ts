@@ -1,12 +1,8 @@
 import { parseJsonPrefix } from "./partial-json.ts";
 import { type EventReading, readEvent, readType, typeOf } from "./stream-dialects.ts";
-import { type Frame, type Framer, SseFramer } from "./stream-framing.ts";
-import { JsonFramer } from "./stream-json-framing.ts";
 import { firstWordByte, lastWordByte, modeOfContentType, modeOfFirstByte, type StreamMode } from "./stream-mode.ts";
-import { signs, signsOf } from "./stream-signs.ts";
 import { readSseBlock, type SseBlock } from "./stream-sse-block.ts";
 import { failureOfMade, isResultField, valueTellsError } from "./told-error.ts";
-import { decodeUtf8 } from "./utf8.ts";
 
 /** What the beginning of a body has shown so far. `undecided`: nothing that binds; the answer may still turn out an error. */
 export type StreamOpening = "undecided" | "content" | "error";
@@ -20,7 +16,51 @@ export type StreamEnd =
   /** By telling an error; `errorText` is to be judged as the `bodyText` of the same answer. */
   | { readonly kind: "failed"; readonly errorText: string };
 
-export interface StreamObserverOptions {
+/** What bytes show at a glance, a bit each: an end of their dialect, perhaps an error. */
+export const signs = { none: 0, end: 1, error: 2 } as const;
+
+/** A piece of a stream that is understood as a whole: a block of SSE, or a JSON object. */
+export interface AnyFrame {
+  /** False: more than `eventBytes` came, only the beginning is here. */
+  readonly isWhole: boolean;
+}
+
+/** Takes the bytes of a stream as they come, split anywhere, and hands on its frames: to be looked at, not to be kept. */
+export interface Framer {
+  push(chunk: Uint8Array): void;
+  /** Hands on what is left without its closing. */
+  end(): void;
+}
+
+/** Takes apart the objects of a JSON text: a single one, one a line, or the elements of an array. */
+export interface ObjectFramer extends Framer {
+  /** Whether the objects are the elements of an array. */
+  readonly isArray: boolean;
+  /** Whether a bracket waits for its counterpart. */
+  readonly isOpen: boolean;
+  /** What comes from now on is of no interest; it may be called while a chunk is being read. */
+  stop(): void;
+}
+
+export interface ObjectFramerOptions<Frame> {
+  /** Called for an object as it closes, or as it grows too large. */
+  readonly onFrame: (frame: Frame) => void;
+  /** Called with a key of the object that is being read as soon as its value has begun and is not `null`. */
+  readonly onField: (name: string) => void;
+}
+
+/** How a stream is taken apart: as bytes, or as text. */
+export interface StreamReading<Frame extends AnyFrame> {
+  /** Blocks of server-sent events. @param onFrame called for a block as it closes, or as it grows too large */
+  events(onFrame: (frame: Frame) => void): Framer;
+  objects(options: ObjectFramerOptions<Frame>): ObjectFramer;
+  /** What a frame shows at a glance: `signs`. One that may be an end or an error must have the sign. */
+  signsOf(frame: Frame): number;
+  textOf(frame: Frame): string;
+}
+
+export interface StreamObserverOptions<Frame extends AnyFrame> {
+  readonly reading: StreamReading<Frame>;
   /** The answer's `content-type`; undefined if it has none. */
   readonly contentType: string | undefined;
   /**
@@ -46,13 +86,16 @@ const closeBrace = 0x7d;
  *
  * @see contract §4 rule 7, reference "Streams", field cases 20, 39 and 43
  */
-export class StreamObserver {
+export class StreamObserver<Frame extends AnyFrame> {
+  readonly #reading: StreamReading<Frame>;
   readonly #isMaking: boolean;
   readonly #onTail: ((data: string) => void) | undefined;
   #mode: StreamMode;
   #opening: StreamOpening = "undecided";
   #errorText: string | undefined;
   #framer: Framer | undefined;
+  /** The same, if it takes objects apart. */
+  #objects: ObjectFramer | undefined;
   /** A single object has something in the field that holds the result. */
   #leansToContent = false;
   #sawEnd = false;
@@ -60,7 +103,8 @@ export class StreamObserver {
   #isKnown = false;
   #lastByte = 0;
 
-  constructor({ contentType, isMaking = false, onTail }: StreamObserverOptions) {
+  constructor({ reading, contentType, isMaking = false, onTail }: StreamObserverOptions<Frame>) {
+    this.#reading = reading;
     this.#isMaking = isMaking;
     this.#onTail = onTail;
     this.#mode = modeOfContentType(contentType);
@@ -117,8 +161,9 @@ export class StreamObserver {
   }
 
   #createFramer(onFrame: (frame: Frame) => void): Framer {
-    if (this.#mode === "sse") return new SseFramer(onFrame);
-    return new JsonFramer({ onFrame, onField: (name) => this.#meetField(name) });
+    if (this.#mode === "sse") return this.#reading.events(onFrame);
+    this.#objects = this.#reading.objects({ onFrame, onField: (name) => this.#meetField(name) });
+    return this.#objects;
   }
 
   /** A single object is likely an answer once the field begins that holds the result; an error may still come beside it. */
@@ -127,28 +172,28 @@ export class StreamObserver {
   }
 
   /** What reads the body if that is one JSON object. */
-  #singleObject(): JsonFramer | undefined {
-    const framer = this.#framer;
-    return this.#mode === "json" && framer instanceof JsonFramer && !framer.isArray ? framer : undefined;
+  #singleObject(): ObjectFramer | undefined {
+    const objects = this.#objects;
+    return this.#mode === "json" && objects?.isArray === false ? objects : undefined;
   }
 
   #look(frame: Frame): void {
     if (this.#errorText !== undefined || this.#mode === "tail") return;
-    if (this.#leansToContent && this.#opening === "undecided" && !mayTellError(frame)) {
+    if (this.#leansToContent && this.#opening === "undecided" && (this.#reading.signsOf(frame) & signs.error) === 0) {
       // Its result was seen, and the word for an error is nowhere in it: parsing it would show nothing else.
       this.#takeAsAnswer(frame);
     } else if (this.#opening === "undecided") {
       this.#read(frame);
     } else {
-      const found = signsOf(frame.bytes, frame.from, frame.to);
+      const found = this.#reading.signsOf(frame);
       if ((found & signs.error) !== 0) this.#read(frame);
       if ((found & signs.end) !== 0) this.#sawEnd = true;
     }
     if (this.#sawEnd && this.#onTail !== undefined) this.#onTail(this.#take(frame).data ?? "");
   }
 
-  #take({ bytes, from, to }: Frame): SseBlock {
-    const text = decodeUtf8(bytes, from, to);
+  #take(frame: Frame): SseBlock {
+    const text = this.#reading.textOf(frame);
     return this.#mode === "sse" ? readSseBlock(text) : { name: undefined, data: text, bareJson: undefined };
   }
 
@@ -192,16 +237,10 @@ export class StreamObserver {
       case "tail":
         return this.#lastByte !== closeBrace;
       case "json":
-      case "lines": {
-        const isOpen = this.#framer instanceof JsonFramer && this.#framer.isOpen;
-        return isOpen || (this.#singleObject() === undefined && lacksEnd);
-      }
+      case "lines":
+        return this.#objects?.isOpen === true || (this.#singleObject() === undefined && lacksEnd);
     }
   }
-}
-
-function mayTellError({ bytes, from, to }: Frame): boolean {
-  return (signsOf(bytes, from, to) & signs.error) !== 0;
 }
 
 interface TakenEvent {

@@ -1,8 +1,6 @@
 import { terminalTypes } from "./stream-dialects.ts";
+import { signs } from "./stream-opening.ts";
 import { asciiBytes } from "./utf8.ts";
-
-/** What bytes show at a glance, a bit each: an end of their dialect, perhaps an error. */
-export const signs = { none: 0, end: 1, error: 2 } as const;
 
 const quote = 0x22;
 const space = 0x20;
@@ -18,7 +16,7 @@ interface Word {
 /** Words by their first letter. */
 type WordTable = readonly (readonly Word[] | undefined)[];
 
-const typeSigns = terminalTypes.map(({ type, isError }) => [type, isError ? signs.error : signs.end] as const);
+const typeSigns = terminalTypes().map(({ type, isError }) => [type, isError ? signs.error : signs.end] as const);
 
 const afterQuote: WordTable = tableOf([
   ['error"', signs.error],

@@ -26,7 +26,7 @@ describe("UTF-8", () => {
 
   it.each([
     ["a lone continuation", [0x61, 0x80, 0x62], "a\uFFFDb"],
-    ["a sequence that is cut off", [0x61, 0xe6, 0xbc], "a\uFFFD\uFFFD"],
+    ["a sequence that is cut off", [0x61, 0xe6, 0xbc], "a\uFFFD"],
     ["an overlong slash", [0xc0, 0xaf], "\uFFFD\uFFFD"],
     ["a surrogate", [0xed, 0xa0, 0x80], "\uFFFD\uFFFD\uFFFD"],
     ["a point beyond Unicode", [0xf4, 0x90, 0x80, 0x80], "\uFFFD\uFFFD\uFFFD\uFFFD"],

@@ -51,8 +51,8 @@ export const headersAboutBytes: RegExp =
 /** How much of an unread body is held before its connection is told to wait. */
 const heldBytes = 256 * 1024;
 /** How much of an abandoned body is read to keep its connection, and for how long. */
-const drainBytes = 64 * 1024;
-const drainMs = 1_000;
+export const drainBytes: number = 64 * 1024;
+export const drainMs: DurationMs = 1_000;
 
 const nobody: BodySink = { data: () => true, end() {}, fail() {} };
 

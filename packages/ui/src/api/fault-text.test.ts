@@ -1,6 +1,6 @@
 import i18next from "i18next";
 import { describe, expect, it } from "vitest";
-import { errorTable } from "../../../pool/src/errors.ts";
+import { errorTable } from "../../../pool/src/gateway-errors.ts";
 import { fieldFaults } from "../../../gateway/src/contract/field-faults.ts";
 import { formatOf } from "../format/format.ts";
 import { en } from "../i18n/en/en.ts";

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { anAnswer } from "../../../../testkit/src/provider-answers.ts";
 import { judge } from "../../rules/judge.ts";
@@ -262,15 +263,22 @@ const presets: readonly AnswerPreset[] = [
   "vllm",
 ];
 
+it.each(["anthropic", "azure", "chinese-clouds", "clouds", "gemini", "openai", "routers"])(
+  "%s.ts names the source of each answer beside it",
+  async (name) => {
+    const text = await readFile(new URL(`./${name}.ts`, import.meta.url), "utf8");
+    const [, ...answers] = text.split(/\bmeans: /);
+
+    expect(answers.length).toBeGreaterThan(0);
+    expect(answers.filter((answer) => !/^"\w+",?[^{]*\/\/ \w/.test(answer))).toEqual([]);
+  },
+);
+
 describe.each(presets)("what is known of %s", (preset) => {
   const { answers } = answerRulesFor(
     preset in kindOf ? kindOf[preset as keyof typeof kindOf] : "openai-compatible",
     preset,
   );
-
-  it("names the source of each answer", () => {
-    expect(answers.filter((known) => known.source === "")).toEqual([]);
-  });
 
   it("asks for more than a status, but for the one that means one thing only", () => {
     const bare = answers.filter(({ code, phrase, header, marks }) => (code ?? phrase ?? header ?? marks) === undefined);

@@ -6,20 +6,20 @@ export const anthropicAnswers: readonly RecognisedAnswer[] = [
     code: ["enforced_spend_limit_reached"],
     means: "quota_exhausted",
     wait: "next-month",
-    source: "DD-AN",
+    // DD-AN
   },
   // Plan tokens: a window that says it is used up, before the header that says why no credit may be used instead.
   {
     status: [429],
     header: ["anthropic-ratelimit-unified-status", "rejected"],
     means: "rate_limited",
-    source: "CPA, CRS",
+    // CPA, CRS
   },
   {
     status: [429],
     header: ["anthropic-ratelimit-unified-overage-disabled-reason", "out_of_credits"],
     means: "quota_exhausted",
-    source: "tombii/better-ccflare #261",
+    // tombii/better-ccflare #261
   },
   // A rise too sharp is the organization's; other limits are kept per model class, and the sentence names its limit.
   {
@@ -27,21 +27,21 @@ export const anthropicAnswers: readonly RecognisedAnswer[] = [
     code: ["rate_limit_error"],
     phrase: ["usage increase rate"],
     means: "rate_limited",
-    source: "AN-err",
+    // AN-err
   },
   {
     status: [429],
     code: ["rate_limit_error"],
     phrase: ["per minute", "per-minute"],
     means: "model_rate_limited",
-    source: "AN-err, U",
+    // AN-err, U
   },
   {
     status: [400],
     code: ["invalid_request_error"],
     phrase: ["credit balance is too low"],
     means: "quota_exhausted",
-    source: "AN-iss",
+    // AN-iss
   },
   {
     status: [400],
@@ -49,18 +49,18 @@ export const anthropicAnswers: readonly RecognisedAnswer[] = [
     phrase: ["api usage limits"],
     means: "quota_exhausted",
     wait: "stated",
-    source: "DD-AN",
+    // DD-AN
   },
-  { status: [400, 403], phrase: ["organization has been disabled"], means: "account_suspended", source: "AN-iss" },
+  { status: [400, 403], phrase: ["organization has been disabled"], means: "account_suspended" }, // AN-iss
   {
     status: [403],
     code: ["forbidden"],
     phrase: ["request not allowed"],
     means: "edge_blocked",
-    source: "AN-iss",
+    // AN-iss
   },
-  { status: [403], code: ["permission_error"], phrase: ["model"], means: "model_unavailable", source: "AN-err" },
-  { status: [400], phrase: ["prompt is too long"], means: "context_too_long", source: "CCH" },
-  { status: [413], code: ["request_too_large"], means: "request_refused", source: "AN-err" },
-  { status: [404], code: ["not_found_error"], phrase: ["model:"], means: "model_missing", source: "AN-err" },
+  { status: [403], code: ["permission_error"], phrase: ["model"], means: "model_unavailable" }, // AN-err
+  { status: [400], phrase: ["prompt is too long"], means: "context_too_long" }, // CCH
+  { status: [413], code: ["request_too_large"], means: "request_refused" }, // AN-err
+  { status: [404], code: ["not_found_error"], phrase: ["model:"], means: "model_missing" }, // AN-err
 ];

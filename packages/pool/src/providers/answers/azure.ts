@@ -6,20 +6,20 @@ export const azureAnswers: readonly RecognisedAnswer[] = [
     status: [429],
     phrase: ["rate limit", "high demand"],
     means: "model_rate_limited",
-    source: "DD-AZ, AZ",
+    // DD-AZ, AZ
   },
-  { status: [404], code: ["DeploymentNotFound"], means: "model_unavailable", source: "AZ-qa" },
+  { status: [404], code: ["DeploymentNotFound"], means: "model_unavailable" }, // AZ-qa
   {
     status: [400, 403],
     code: ["content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"],
     means: "content_refused",
-    source: "DD-AZ",
+    // DD-AZ
   },
   {
     status: [400, 404],
     code: ["previous_response_not_found", "invalid_encrypted_content"],
     means: "object_of_other_key",
-    source: "OA-iss",
+    // OA-iss
   },
-  { status: [400, 403], code: ["context_length_exceeded"], means: "context_too_long", source: "U" },
+  { status: [400, 403], code: ["context_length_exceeded"], means: "context_too_long" }, // U
 ];

@@ -1,4 +1,5 @@
-import { avalanche, Lanes } from "./lanes.ts";
+import { avalanche } from "../../rules/fingerprint.ts";
+import { Lanes } from "./lanes.ts";
 import { NumberHash } from "./number-hash.ts";
 import { skipValue } from "./skip-value.ts";
 import { TextHash } from "./text-hash.ts";

@@ -1,3 +1,5 @@
+import { avalanche } from "../../rules/fingerprint.ts";
+
 /** Where hashes start. */
 export const highSeed: number = 0x9e3779b9 | 0;
 export const lowSeed: number = 0x7f4a7c15;
@@ -29,13 +31,4 @@ export class Lanes {
     this.high = (this.high + a) | 0;
     this.low = (this.low + b) | 0;
   }
-}
-
-/** Spreads every bit of a 32-bit integer over all of them; no two integers become one. */
-export function avalanche(value: number): number {
-  let mixed = value ^ (value >>> 16);
-  mixed = Math.imul(mixed, 0x7feb352d);
-  mixed ^= mixed >>> 15;
-  mixed = Math.imul(mixed, 0x846ca68b);
-  return mixed ^ (mixed >>> 16);
 }

@@ -1,56 +1,21 @@
 import { Lanes } from "./lanes.ts";
+import {
+  type Author,
+  authorOf,
+  type ItemType,
+  type MessageField,
+  messageWords,
+  type Role,
+  roleWords,
+  typeWords,
+} from "./vocabulary.ts";
 import { wordHash, WordTable } from "./words.ts";
 
-/** Who made a message. Tools count as users: both speak to the model. */
-export type Author = "model" | "user" | "system";
+/** The fields of messages and of their parts, by name. */
+export const messageFields: WordTable<MessageField> = new WordTable(messageWords);
 
-/** A field of a message or part that is not simply what it says. */
-export type MessageField = "content" | "ignored" | "role" | "type" | "id" | "name" | "thought";
-
-/**
- * The fields of messages and of their parts, by name. The insides of what a tool was asked and answered are not looked at
- * with these eyes: an `id` there is content.
- *
- * - `content`: parts, or one part, or a text that stands for one part
- * - `ignored`: what clients add, move, drop or number anew between turns without saying anything else: cache markers, ids
- *   of items and calls, states, annotations, and the model's thoughts with their signatures, which many clients send back
- *   for the latest turn only
- * - `id`: content only where it stands for an item
- * - `name`: content for a call, but a participant in a message with a role
- */
-export const messageFields: WordTable<MessageField> = new WordTable({
-  content:
-    "content parts tool_calls function function_call functionCall functionResponse function_response toolUse toolResult",
-  ignored:
-    "call_id tool_call_id tool_use_id toolUseId index status cache_control cachePoint annotations citations logprobs " +
-    "signature thoughtSignature thought_signature encrypted_content thinking thinking_blocks reasoning " +
-    "reasoning_content reasoning_details reasoningContent provider_specific_fields extra_content",
-  role: "role",
-  type: "type",
-  id: "id",
-  name: "name",
-  thought: "thought",
-});
-
-/** Values of `role`; a tool's has another. */
-const roles = new WordTable({ model: "assistant model", system: "system developer", user: "user" });
-
-/**
- * Values of `type`.
- *
- * - `plain`: says nothing that the fields beside it do not say
- * - `hidden`: thoughts
- * - `reference`: stands for an item by its id
- * - `answer`: an item without a role that is not the model's
- */
-const types = new WordTable({
-  plain: "text input_text output_text message function",
-  hidden: "thinking redacted_thinking reasoning",
-  reference: "item_reference",
-  answer:
-    "function_call_output custom_tool_call_output computer_call_output local_shell_call_output shell_call_output " +
-    "apply_patch_call_output tool_search_output mcp_approval_response",
-});
+const roles = new WordTable(roleWords);
+const types = new WordTable(typeWords);
 
 const idName = wordHash("id");
 const nameName = wordHash("name");
@@ -66,8 +31,8 @@ export class Message {
   readonly #sum = new Lanes();
   #hasWords = false;
   #isHidden = false;
-  #role: "model" | "system" | "user" | "other" | undefined;
-  #type: "plain" | "hidden" | "reference" | "answer" | "other" | undefined;
+  #role: Role | "other" | undefined;
+  #type: ItemType | "other" | undefined;
   #hasId = false;
   #idHigh = 0;
   #idLow = 0;
@@ -97,9 +62,7 @@ export class Message {
   }
 
   get author(): Author {
-    if (this.#role === "model" || this.#role === "system") return this.#role;
-    const isItem = this.#role === undefined && this.#type !== undefined;
-    return isItem && this.#type !== "plain" && this.#type !== "answer" ? "model" : "user";
+    return authorOf(this.#role, this.#type);
   }
 
   /** Adds a field by the hashes of its name and value. */

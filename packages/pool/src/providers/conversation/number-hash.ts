@@ -1,4 +1,4 @@
-import { avalanche } from "./lanes.ts";
+import { avalanche } from "../../rules/fingerprint.ts";
 
 const point = 0x2e;
 const minus = 0x2d;

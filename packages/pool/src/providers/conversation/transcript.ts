@@ -1,6 +1,6 @@
 import { Lanes } from "./lanes.ts";
-import type { Message } from "./message.ts";
-import type { WordHash } from "./words.ts";
+import type { Fingerprint } from "../../rules/fingerprint.ts";
+import type { Author } from "./vocabulary.ts";
 
 const transcriptKind = 5;
 /** So many of the newest places are all looked up; behind them, each further sixteen lie twice as far apart. */
@@ -9,7 +9,14 @@ const placesPerStride = 16;
 /** Places that no words of the model follow: within a run of users' messages or of tools' results. */
 const openPlaces = 8;
 
-interface Place extends WordHash {
+/** A message as far as a transcript needs it. */
+export interface Said extends Fingerprint {
+  readonly author: Author;
+  /** Whether nothing was said, or only thought: it then counts as if it were not there. */
+  readonly isEmpty: boolean;
+}
+
+interface Place extends Fingerprint {
   /** Whether the model spoke next, as it does where a request ended. */
   isAnswered: boolean;
   /** Whether anything but instructions came before. */
@@ -30,11 +37,11 @@ export class Transcript {
   #isContinued = false;
 
   /** Where this request ends; undefined if nobody but the model said anything. */
-  get end(): WordHash | undefined {
+  get end(): Fingerprint | undefined {
     return this.#places.at(-1);
   }
 
-  add(message: Message): void {
+  add(message: Said): void {
     const { author } = message;
     if (author === "model") {
       const last = this.#places.at(-1);
@@ -51,12 +58,12 @@ export class Transcript {
   }
 
   /** Where earlier requests may have ended, longest first; the end of this one among them unless it is a first turn. */
-  earlierEnds(): readonly WordHash[] {
-    const ends: WordHash[] = [];
+  earlierEnds(): readonly Fingerprint[] {
+    const ends: Fingerprint[] = [];
     let open = 0;
     let stride = 1;
     let toPass = 0;
-    let oldest: WordHash | undefined;
+    let oldest: Fingerprint | undefined;
     for (let i = this.#places.length - (this.#isContinued ? 1 : 2); i >= 0; i--) {
       const place = this.#places[i];
       if (place === undefined || !this.#canBeEnd(place, open)) continue;
