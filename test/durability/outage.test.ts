@@ -10,6 +10,8 @@ interface Outage {
   /** What is said of it, and what to do. */
   readonly says: RegExp;
   readonly advises: RegExp;
+  /** Changes asked for meanwhile; default 20. */
+  readonly writes?: number;
   begin(gateway: RunningGateway): () => void;
 }
 
@@ -32,6 +34,7 @@ async function aBench(): Promise<Bench> {
         name: "is on a full disk",
         says: /^The disk that holds .*keywheel\.db is full$/,
         advises: /Free some space/,
+        writes: 200,
         begin: whileDiskIs("full"),
       },
       {
@@ -72,9 +75,12 @@ function pick({ outages }: Bench, name: string): Outage {
   return outage;
 }
 
-/** Many tokens: what a full disk has no room for is more than fits into the last page. */
-async function addTokens(gateway: RunningGateway): Promise<readonly { status: number; body: { detail?: string } }[]> {
-  const answers = Array.from({ length: 20 }, (_, at) =>
+/** Many tokens: what a full disk has no room for is more than fits into the pages that are still free in the file. */
+async function addTokens(
+  gateway: RunningGateway,
+  count: number,
+): Promise<readonly { status: number; body: { detail?: string } }[]> {
+  const answers = Array.from({ length: count }, (_, at) =>
     gateway.apiResponse("POST", "/tokens", { name: `t${at}`.padEnd(200, "x") }),
   );
   return Promise.all(
@@ -103,7 +109,7 @@ describe.each(names)("while the database %s", (name) => {
     await using pool = await poolOf(gateway, { weights: [1, 1, 1, 1] });
     const end = outage.begin(gateway);
 
-    const [statuses, answers] = await Promise.all([statusesOver(pool, "A"), addTokens(gateway)]);
+    const [statuses, answers] = await Promise.all([statusesOver(pool, "A"), addTokens(gateway, outage.writes ?? 20)]);
     const refused = answers.filter(({ status }) => status !== 201);
     const inTrouble = await eventually(
       async () => readiness(gateway),
