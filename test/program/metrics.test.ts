@@ -98,7 +98,7 @@ describe.each([
     await inRows(3, 1, () => ask(pool, "a chat"));
 
     const { slug: provider } = pool.record;
-    const { data } = (await gateway.api("GET", `/affinity?provider=${provider}`)) as { data: PoolAffinity[] };
+    const { data } = await gateway.api<{ data: PoolAffinity[] }>("GET", `/affinity?provider=${provider}`);
     const metrics = await scrape();
     const requests = (result: string): number =>
       metrics.value("keywheel_affinity_requests_total", { provider, source: "session", result }) ?? NaN;

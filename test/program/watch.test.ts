@@ -75,7 +75,8 @@ describe("status --watch of pools that sessions stay in", () => {
     using place = aHome();
     await using pool = await poolOf(gateway, { weights: [1, 1] });
     const usage = { prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 40 } };
-    pool.provider.on().always(reply.json(200, {}, { choices: [{ message: { content: "Hi" } }], usage }));
+    const answer = reply.json(200, {}, { choices: [{ message: { content: "Hi" } }], usage });
+    const answers = pool.provider.on().always(answer);
     await pool.turns(3, { session: "a chat" });
     await using terminal = runInTerminal(["status", "--watch"], {
       ...place,
@@ -86,7 +87,7 @@ describe("status --watch of pools that sessions stay in", () => {
 
     await terminal.shows(/Provider +State +Keys +Kept key +Cached/);
     await terminal.shows(new RegExp(`${pool.record.slug} +serving +2 of 2 keys available +100% +40%`));
-    pool.provider.on().clear().next(reply.status(429));
+    answers.clear().next(reply.status(429)).always(answer);
     await pool.turns(1, { session: "a chat" });
     await terminal.shows(new RegExp(`${pool.record.slug} +serving +1 of 2 .* 66\\.7% +40%`));
     terminal.type("\u0003");
