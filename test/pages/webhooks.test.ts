@@ -135,6 +135,52 @@ it.each([
   },
 );
 
+it.each([
+  {
+    language: "en",
+    words: {
+      rotate: "New secret for pager",
+      make: "New secret",
+      secret: "Secret",
+      done: "Done",
+      former: /^The former secret signs as well until/,
+    },
+  },
+  {
+    language: "ko",
+    words: {
+      rotate: "pager 새 비밀 값",
+      make: "새 비밀 값",
+      secret: "비밀 값",
+      done: "완료",
+      former: /까지 이전 비밀 값으로도 서명합니다/,
+    },
+  },
+] as const)(
+  "makes a secret anew, shows it once and says how long the former one goes on in $language",
+  async ({ language, words }) => {
+    const { secret: former } = await gateway.api<{ secret: string }>("POST", "/webhooks", { url, name: "pager" });
+    await using session = await openSignedIn(browser, gateway, "/settings/webhooks", { language });
+    const { page } = session;
+
+    await page.getByRole("button", { name: words.rotate }).click();
+    const dialog = page.getByRole("dialog").first();
+    await dialog.getByRole("radio").first().waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: words.make, exact: true }).click();
+    const secret = await dialog.getByRole("textbox", { name: words.secret, exact: true }).inputValue();
+    await dialog.getByText(words.former).waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: words.done }).click();
+    await dialog.waitFor({ state: "detached" });
+
+    expect(secret).toMatch(/^whsec_/);
+    expect(secret).not.toBe(former);
+    await page.getByRole("listitem").getByText(words.former).waitFor();
+    expect(await page.content()).not.toContain(secret);
+  },
+);
+
 it("says beside the field why an address is refused, and keeps what was typed", async () => {
   await using session = await openSignedIn(browser, gateway, "/settings/webhooks");
   const { page } = session;

@@ -1,5 +1,6 @@
 import { openAiError, reply, runGateway } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
+import type { FullStatus } from "../../packages/gateway/src/cli/commands/status-affinity.ts";
 import { type PooledProvider, poolOf } from "../pooled-provider.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -61,6 +62,12 @@ describe.each([
       return stdout;
     };
     expect(await keywheel("status")).toMatch(/Kept key +Cached[^]*33\.3% +40%/);
+    const { providers } = JSON.parse(await keywheel("status --json")) as FullStatus;
+    expect(providers.find(({ id }) => id === pool.record.id)?.affinity).toEqual({
+      requests: 6,
+      kept_share: 1 / 3,
+      cached_share: 0.4,
+    });
     const told = await keywheel(`provider affinity ${pool.record.slug}`);
     expect(told).toMatch(/kept their key +1 +1000 +80%/);
     expect(told).toContain("33.3% of all had to leave theirs:\n  rate limited: 2 requests\n");

@@ -52,6 +52,7 @@ const calls: Readonly<Record<string, string>> = {
   "webhook add": "http://127.0.0.1:9/hook --name other",
   "webhook set": "other --disabled",
   "webhook list": "",
+  "webhook rotate": "other",
   "webhook deliveries": "other",
   "webhook test": "other",
   "webhook remove": "other --yes",

@@ -1,5 +1,6 @@
 import { reply, runGateway, type RunningGateway } from "@keywheel/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PoolAffinity } from "../../packages/gateway/src/contract/affinity.ts";
 import { inRows } from "../in-rows.ts";
 import { eventually, type PooledProvider, poolOf } from "../pooled-provider.ts";
 
@@ -79,8 +80,37 @@ describe.each([
 
     const { slug: provider } = pool.record;
     const metrics = await scrape();
-    expect(metrics.value("keywheel_affinity_requests_total", { provider, result: "unbound" })).toBe(1);
-    expect(metrics.value("keywheel_affinity_requests_total", { provider, result: "hit" })).toBe(4);
+    const of = (result: string) => ({ provider, source: "session", result });
+    expect(metrics.value("keywheel_affinity_requests_total", of("unbound"))).toBe(1);
+    expect(metrics.value("keywheel_affinity_requests_total", of("hit"))).toBe(4);
+    expect(metrics.value("keywheel_affinity_requests_total", of("moved"))).toBe(0);
+  });
+
+  it("give the ratios that /api/affinity tells, and of each key what came from the cache", async () => {
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+    const [a = "", b = ""] = pool.keys.map(({ id }) => id);
+    const ofHundred = (cached_tokens: number) => {
+      const usage = { prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: { cached_tokens } };
+      return reply.json(200, {}, { choices: [{ message: { role: "assistant", content: "Hi" } }], usage });
+    };
+    pool.provider.on().next(ofHundred(0), ofHundred(80), reply.status(429), ofHundred(20));
+
+    await inRows(3, 1, () => ask(pool, "a chat"));
+
+    const { slug: provider } = pool.record;
+    const { data } = await gateway.api<{ data: PoolAffinity[] }>("GET", `/affinity?provider=${provider}`);
+    const metrics = await scrape();
+    const requests = (result: string): number =>
+      metrics.value("keywheel_affinity_requests_total", { provider, source: "session", result }) ?? NaN;
+    const tokens = (name: string, labels: object): number[] =>
+      ["input", "cache_read"].map((kind) => metrics.value(name, { provider, ...labels, kind }) ?? NaN);
+    expect(requests("hit") / (requests("hit") + requests("moved"))).toBe(data[0]?.kept_share);
+    expect(tokens("keywheel_tokens_total", {})).toEqual([200, 100]);
+    expect(data[0]?.total.cached_share).toBeCloseTo(100 / 300);
+    expect(tokens("keywheel_key_input_tokens_total", { key: a })).toEqual([120, 80]);
+    expect(tokens("keywheel_key_input_tokens_total", { key: b })).toEqual([80, 20]);
+    expect(tokens("keywheel_affinity_input_tokens_total", { result: "hit" })).toEqual([20, 80]);
+    expect(tokens("keywheel_affinity_input_tokens_total", { result: "moved" })).toEqual([80, 20]);
   });
 
   it("show what is under way with a key, to the end of its answer", async () => {

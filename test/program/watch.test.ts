@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { reply, runGateway, type RunningGateway } from "@keywheel/testkit";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { FullStatus } from "../../packages/gateway/src/cli/commands/status-affinity.ts";
 import { eventually, poolOf } from "../pooled-provider.ts";
 import { aHome, spawnCommand } from "./run-command.ts";
 import { lastScreen, runInTerminal } from "./terminal.ts";
@@ -66,6 +67,49 @@ describe("status --watch on a terminal", () => {
     expect(Math.max(...small.map((line) => line.length))).toBeLessThanOrEqual(60);
     expect(large.join("\n")).toContain("key 0 ");
     expect(large.length).toBeGreaterThan(20);
+  });
+});
+
+describe("status --watch of pools that sessions stay in", () => {
+  it("shows what part of the requests kept their key, and of the input came from the cache", async () => {
+    using place = aHome();
+    await using pool = await poolOf(gateway, { weights: [1, 1] });
+    const usage = { prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 40 } };
+    const answer = reply.json(200, {}, { choices: [{ message: { content: "Hi" } }], usage });
+    const answers = pool.provider.on().always(answer);
+    await pool.turns(3, { session: "a chat" });
+    await using terminal = runInTerminal(["status", "--watch"], {
+      ...place,
+      env: { KEYWHEEL_DATA_DIR: gateway.dataDir },
+      columns: 140,
+      rows: 40,
+    });
+
+    await terminal.shows(/Provider +State +Keys +Kept key +Cached/);
+    await terminal.shows(new RegExp(`${pool.record.slug} +serving +2 of 2 keys available +100% +40%`));
+    answers.clear().next(reply.status(429)).always(answer);
+    await pool.turns(1, { session: "a chat" });
+    await terminal.shows(new RegExp(`${pool.record.slug} +serving +1 of 2 .* 66\\.7% +40%`));
+    terminal.type("\u0003");
+
+    expect(await terminal.ended).toBe(0);
+  }, 30_000);
+
+  it("tells programs the same, once a second", async () => {
+    using place = aHome();
+    await using pool = await poolOf(gateway, { weights: [1] });
+    await pool.turns(2, { session: "a chat" });
+    const child = spawnCommand(["status", "--watch", "--json"], {
+      ...place,
+      env: { KEYWHEEL_DATA_DIR: gateway.dataDir },
+    });
+
+    const [first] = (await once(child.stdout!, "data")) as [Buffer];
+    child.kill("SIGINT");
+    await once(child, "exit");
+
+    const { providers } = JSON.parse(String(first)) as FullStatus;
+    expect(providers.find(({ id }) => id === pool.record.id)?.affinity).toMatchObject({ requests: 2, kept_share: 1 });
   });
 });
 

@@ -159,6 +159,34 @@ describe("a webhook", () => {
     expect(receiver.messages[1]).toEqual(receiver.messages[0]);
   });
 
+  it("is told after kill -9 that a pool has recovered which was exhausted before, and nothing twice", async () => {
+    await using receiver = await Receiver.open();
+    await hookTo(receiver, { events: ["pool.exhausted", "pool.recovered"] });
+    const settings = { cooldown: { base_ms: 20_000, cap_ms: 20_000 } };
+    await using pool = await poolOf(gateway, { weights: [1], settings });
+    pool.provider.on().next(reply.status(429));
+    for (let times = 0; times < 3; times++) await (await pool.send()).arrayBuffer();
+    await receiver.arrives("pool.exhausted");
+
+    await gateway.kill();
+    await gateway.restart();
+    await gateway.kill();
+    await gateway.restart();
+    const provider = { id: pool.record.id, slug: pool.record.slug, name: pool.record.name };
+    // Pools of other tests may recover as well.
+    const ofPool = () =>
+      receiver.messages.filter(({ data }) => JSON.stringify(data["provider"]) === JSON.stringify(provider));
+    const types = () => ofPool().map(({ type }) => type);
+    expect(types()).toEqual(["pool.exhausted"]);
+    await eventually(types, (seen) => seen.includes("pool.recovered"), { what: "the recovery", timeoutMs: 60_000 });
+
+    await gateway.kill();
+    await gateway.restart();
+    await (await pool.send()).arrayBuffer();
+    expect(types()).toEqual(["pool.exhausted", "pool.recovered"]);
+    expect(ofPool()[1]?.data).toEqual({ provider });
+  }, 90_000);
+
   it("is tried by the command line, which says what came of it, and shows what was sent", async () => {
     await using receiver = await Receiver.open();
     using home = aHome();
@@ -188,6 +216,35 @@ describe("a webhook", () => {
     expect(removed.code).toBe(0);
     expect([list, deliveries].map(({ stdout }) => stdout).join()).not.toContain(receiver.secret);
   });
+
+  it("is sent a signature of each while its secret is made anew, and of the new one alone after an end of that", async () => {
+    await using receiver = await Receiver.open();
+    using home = aHome();
+    const id = await hookTo(receiver, { name: "turning" });
+    const former = receiver.secret;
+    const run = (...words: string[]) =>
+      runCommand(["webhook", ...words, "--data-dir", gateway.dataDir], { home: home.home });
+    const isTaken = async (secret: string): Promise<boolean> => {
+      receiver.secret = secret;
+      await gateway.api("POST", `/webhooks/${id}/test`);
+      return receiver.refused.splice(0).length === 0;
+    };
+
+    const rotated = await run("rotate", "turning");
+    const next = rotated.stdout.trim();
+    expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining("The former one signs as well until")]);
+    expect(next).toMatch(/^whsec_/);
+    expect([await isTaken(former), await isTaken(next)]).toEqual([true, true]);
+    await gateway.kill();
+    await gateway.restart();
+    expect([await isTaken(former), await isTaken(next)]).toEqual([true, true]);
+
+    const ended = await run("rotate", "turning", "--overlap", "0", "--yes");
+    const last = ended.stdout.trim();
+    expect([await isTaken(former), await isTaken(next), await isTaken(last)]).toEqual([false, false, true]);
+    expect((await run("rotate", "turning", "--overlap", "8d")).code).toBe(2);
+    expect(gateway.logs()).not.toContain(next.replace("whsec_", ""));
+  }, 60_000);
 
   it("may lead to no address from which a machine gets its credentials, by whatever name", async () => {
     const refused = await gateway.apiResponse("POST", "/webhooks", { url: "http://169.254.169.254/latest/meta-data" });

@@ -76,6 +76,7 @@ export function aWebhookRecord(parts: Partial<WebhookRecord> = {}): WebhookRecor
       kind: "literal",
       value: new Secret(`whsec_${Buffer.from(`secret of ${id}`.padEnd(32)).toString("base64")}`),
     },
+    formerSecrets: [],
     createdAt,
     updatedAt: createdAt,
     ...parts,
@@ -678,6 +679,31 @@ function describeWebhooks(current: Current, reopen: Reopen): void {
       await expect(current().updateWebhook("whk_9", patch)).rejects.toMatchObject({ code: "not_found" });
     });
 
+    it("take on another secret, and keep the former ones for as long as they are said to", async () => {
+      await current().insertWebhook(aWebhookRecord());
+      const whsec = (of: string): Secret => new Secret(`whsec_${Buffer.alloc(32, of).toString("base64")}`);
+      const patch = {
+        secret: { kind: "literal", value: whsec("new") },
+        formerSecrets: [
+          { value: whsec("old"), until: at + 9_000 },
+          { value: whsec("older"), until: at + 5_000 },
+        ],
+        updatedAt: at + 1,
+      } as const;
+
+      await current().updateWebhook("whk_1", patch);
+
+      const next = await reopen();
+      const [hook] = (await next.load()).webhooks;
+      expect(hook?.secret.kind === "literal" && hook.secret.value.reveal()).toBe(whsec("new").reveal());
+      expect(hook?.formerSecrets.map(({ value, until }) => [value.reveal(), until])).toEqual([
+        [whsec("old").reveal(), at + 9_000],
+        [whsec("older").reveal(), at + 5_000],
+      ]);
+      await next.updateWebhook("whk_1", { formerSecrets: [], updatedAt: at + 2 });
+      expect((await next.load()).webhooks[0]?.formerSecrets).toEqual([]);
+    });
+
     it("take what waits to be sent with them", async () => {
       await current().insertWebhook(aWebhookRecord());
       await current().insertDeliveries([aDelivery()], 10);
@@ -687,6 +713,65 @@ function describeWebhooks(current: Current, reopen: Reopen): void {
 
       expect((await current().load()).webhooks).toEqual([]);
       expect(await current().nextDeliveryAt()).toBeUndefined();
+    });
+  });
+
+  describe("exhausted pools", () => {
+    const turn = (isExhausted: boolean, providerId = "prv_1") => ({ providerId, isExhausted, at });
+    const waiting = async (store = current()): Promise<string[]> =>
+      (await store.listDeliveries("whk_1", 10)).map(({ id }) => id).sort();
+
+    it("are told of once, with what is to be sent of it, until they have recovered", async () => {
+      await current().insertProvider(aProviderRecord());
+      await current().insertWebhook(aWebhookRecord());
+
+      expect(await current().insertPoolTurn(turn(false), [aDelivery({ id: "msg_0" })], 10)).toBeUndefined();
+      expect(await current().insertPoolTurn(turn(true), [aDelivery()], 10)).toBe(1);
+      expect(await current().insertPoolTurn(turn(true), [aDelivery({ id: "msg_2" })], 10)).toBeUndefined();
+      const next = await reopen();
+      expect(await next.insertPoolTurn(turn(true), [aDelivery({ id: "msg_3" })], 10)).toBeUndefined();
+      expect(await next.insertPoolTurn(turn(false), [aDelivery({ id: "msg_4" })], 10)).toBe(1);
+
+      expect(await waiting(next)).toEqual(["msg_1", "msg_4"]);
+    });
+
+    it("are told of by one of several at the same time", async () => {
+      await current().insertProvider(aProviderRecord());
+      await current().insertWebhook(aWebhookRecord());
+      const all = (isExhausted: boolean) =>
+        Promise.all(
+          Array.from({ length: 5 }, (_, number) =>
+            current().insertPoolTurn(turn(isExhausted), [aDelivery({ id: `msg_${isExhausted}_${number}` })], 100),
+          ),
+        );
+
+      const begun = await all(true);
+      const over = await all(false);
+
+      expect([begun, over].map((took) => took.filter((count) => count === 1).length)).toEqual([1, 1]);
+      expect(await waiting()).toHaveLength(2);
+    });
+
+    it("are watched for by one, and taken over by one when nobody does any more", async () => {
+      await current().insertProvider(aProviderRecord());
+      await current().insertPoolTurn(turn(true), [], 10);
+
+      await current().watchExhaustedPools(["prv_1", "prv_9"], at + 5_000);
+      expect(await current().takeOverExhaustedPools({ unwatchedSince: at + 4_999, now: at + 6_000 })).toEqual([]);
+      const takeOver = () => current().takeOverExhaustedPools({ unwatchedSince: at + 5_000, now: at + 20_000 });
+      const taken = await Promise.all([takeOver(), takeOver(), takeOver()]);
+
+      expect(taken.flat()).toEqual(["prv_1"]);
+    });
+
+    it("go with their provider", async () => {
+      await current().insertProvider(aProviderRecord());
+      await current().insertPoolTurn(turn(true), [], 10);
+
+      await current().deleteProvider("prv_1");
+
+      expect(await current().takeOverExhaustedPools({ unwatchedSince: at + 9_000, now: at + 9_000 })).toEqual([]);
+      expect(await current().insertPoolTurn(turn(true), [], 10)).toBeUndefined();
     });
   });
 

@@ -109,6 +109,11 @@ export class Activity {
     return pending.length === 0 ? stored : addAffinity([...stored, ...pending]);
   }
 
+  /** Sums of this process since it began, whether they could be written or not. */
+  affinityTotals(): readonly AffinitySum[] {
+    return this.#affinity.totals();
+  }
+
   /** The newest requests of a session that asked a key, newest first. @throws KeywheelError store_unavailable */
   async session(filter: RequestFilter & { readonly sessionId: string }): Promise<SessionSteps> {
     const { requests, next } = await this.#log.list(filter);

@@ -153,6 +153,25 @@ describe("the book of affinity", () => {
     expect(book.take()).toMatchObject([{ at: hourMs, requests: 50, cacheReadTokens: 1_500 }]);
   });
 
+  it("goes on counting for the metrics, whatever is written or could not be", () => {
+    const book = new AffinityBook();
+    add(book, hourMs);
+    book.giveBack(book.take());
+    add(book, 2 * hourMs);
+    book.take();
+    add(book, 2 * hourMs + 1);
+    add(book, 2 * hourMs + 1, aRequest([anAttempt("A", "turn")], "session"));
+
+    const told = book
+      .totals()
+      .map(({ source, fate, requests, cacheReadTokens }) => [`${source} ${fate}`, requests, cacheReadTokens]);
+
+    expect(told).toEqual([
+      ["session kept", 3, 90],
+      ["session new", 1, 30],
+    ]);
+  });
+
   it("counts a request without usage, and none that no pool served", () => {
     const book = new AffinityBook();
     const { usage: _, ...silent } = aRequest([anAttempt("A", "session")], "session");

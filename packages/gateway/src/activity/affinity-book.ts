@@ -72,6 +72,8 @@ export class AffinityBook {
   readonly #now = new Map<string, Map<string, Sum>>();
   /** Of hours that are over, and what could not be written. */
   #older: AffinitySum[] = [];
+  /** Since this process began, without `#now`; whether it is written or not. */
+  #counted: readonly AffinitySum[] = [];
 
   /** Takes up a request that has just ended. Runs on the request path. */
   add({ record, endedAt }: LoggedRequest): void {
@@ -105,7 +107,13 @@ export class AffinityBook {
     return [...this.#older, ...this.#sums()];
   }
 
+  /** Since this process began: by provider, source and fate, of no hour. They only grow. */
+  totals(): readonly AffinitySum[] {
+    return addAffinity([...this.#counted, ...this.#sums()]);
+  }
+
   #begin(hour: number): void {
+    this.#counted = this.totals();
     this.#older.push(...this.#sums());
     this.#now.clear();
     this.#hour = hour;

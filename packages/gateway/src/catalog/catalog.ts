@@ -108,6 +108,11 @@ export class Catalog implements CatalogView {
     return this.#core.ownerOf(keyId)?.cell(keyId)?.record;
   }
 
+  /** When the key was changed last before this process disabled it for a refusal, epoch ms. */
+  refusedFrom(keyId: string): number | undefined {
+    return this.#core.ownerOf(keyId)?.cell(keyId)?.refusedFrom;
+  }
+
   /** Masked; undefined for a key that is gone. */
   maskedOfKey(keyId: string): string | undefined {
     const cell = this.#core.ownerOf(keyId)?.cell(keyId);
@@ -176,7 +181,9 @@ export class Catalog implements CatalogView {
   #keyDisabled({ keyId, reason: code, httpStatus, message, at }: PoolEvent & { type: "key-disabled" }): void {
     this.#refusedSince?.add(keyId);
     const entry = this.#core.ownerOf(keyId);
-    if (entry?.cell(keyId)?.record.enabled !== true) return;
+    const cell = entry?.cell(keyId);
+    if (entry === undefined || cell?.record.enabled !== true) return;
+    cell.refusedFrom = cell.record.updatedAt;
     entry.change(keyId, {
       enabled: false,
       disabledReason: { code, httpStatus, message: message ?? null, at },

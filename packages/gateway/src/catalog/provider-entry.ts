@@ -34,6 +34,8 @@ export interface KeyCell {
   unresolved: Unresolved | undefined;
   /** Whose key it is, as the provider's answers say; told anew after a restart. */
   organization: string | undefined;
+  /** Its record's `updatedAt` before this process disabled it for a refusal. */
+  refusedFrom: number | undefined;
 }
 
 /** A key as people see it. */
@@ -154,6 +156,7 @@ export class ProviderEntry implements ProviderRuntime {
       lastValue: undefined,
       unresolved: undefined,
       organization: undefined,
+      refusedFrom: undefined,
     });
     this.#hold(record);
     this.#inOrder = undefined;

@@ -17,6 +17,9 @@ const mostWebhooks = 50;
 /** Between the 24 and 64 bytes of the specification. @see https://www.standardwebhooks.com */
 const secretBytes = 32;
 
+/** Each is a signature more in a header. */
+const mostFormer = 4;
+
 /** Where events are sent to. */
 export class WebhookBook {
   readonly #core: CatalogCore;
@@ -59,7 +62,7 @@ export class WebhookBook {
         const hint = "Remove one that is not needed any more.";
         throw new KeywheelError("conflict", `There are ${mostWebhooks} webhooks already, which is the most`, { hint });
       }
-      const secret = new Secret(`whsec_${Buffer.from(core.deps.random(secretBytes)).toString("base64")}`);
+      const secret = this.#newSecret();
       const at = core.now();
       const record: WebhookRecord = {
         id: core.newId("whk"),
@@ -69,6 +72,7 @@ export class WebhookBook {
         enabled: wishes.enabled ?? true,
         disabledReason: null,
         secret: { kind: "literal", value: secret },
+        formerSecrets: [],
         createdAt: at,
         updatedAt: at,
       };
@@ -89,6 +93,33 @@ export class WebhookBook {
     }));
   }
 
+  /**
+   * Gives it another secret. The former ones sign beside it: the present one for so long, those before it for as long as was
+   * said of them; with 0 none does any more.
+   *
+   * @param overlapMs 0 to 7 days
+   * @returns the record, and the new secret, for the only time
+   * @throws KeywheelError not_found, conflict, store_unavailable
+   */
+  async rotate(id: string, overlapMs: number): Promise<{ record: WebhookRecord; secret: Secret }> {
+    const secret = this.#newSecret();
+    const record = await this.#patch(id, (before) => {
+      const now = this.#core.now();
+      const present = before.secret.kind === "literal" ? [{ value: before.secret.value, until: now + overlapMs }] : [];
+      const formerSecrets =
+        overlapMs === 0 ? [] : [...present, ...before.formerSecrets].filter(({ until }) => until > now);
+      if (formerSecrets.length > mostFormer) {
+        const hint = "Wait until one is over, or end them all: a new secret without an overlap.";
+        throw new KeywheelError("conflict", `${mostFormer} former secrets sign beside the present one already`, {
+          hint,
+        });
+      }
+      this.#core.deps.learnSecrets?.([secret]);
+      return { secret: { kind: "literal", value: secret }, formerSecrets };
+    });
+    return { record, secret };
+  }
+
   /** Its receiver has said that it is gone for good. @throws KeywheelError not_found, store_unavailable */
   async switchOff(id: string): Promise<void> {
     await this.#patch(id, () => ({ enabled: false, disabledReason: "gone" }));
@@ -105,16 +136,25 @@ export class WebhookBook {
 
   /** Makes those in memory the stored ones. */
   follow(records: readonly WebhookRecord[]): void {
-    this.#core.deps.learnSecrets?.(records.flatMap(({ secret }) => (secret.kind === "literal" ? [secret.value] : [])));
+    this.#core.deps.learnSecrets?.(
+      records.flatMap(({ secret, formerSecrets }) => [
+        ...(secret.kind === "literal" ? [secret.value] : []),
+        ...formerSecrets.map(({ value }) => value),
+      ]),
+    );
     this.#byId.clear();
     for (const record of records) this.#byId.set(record.id, record);
   }
 
-  #patch(id: string, plan: () => Omit<WebhookPatch, "updatedAt">): Promise<WebhookRecord> {
+  #newSecret(): Secret {
+    return new Secret(`whsec_${Buffer.from(this.#core.deps.random(secretBytes)).toString("base64")}`);
+  }
+
+  #patch(id: string, plan: (before: WebhookRecord) => Omit<WebhookPatch, "updatedAt">): Promise<WebhookRecord> {
     const core = this.#core;
     return core.alone(async () => {
       const before = this.get(id);
-      const patch = { ...plan(), updatedAt: core.now() };
+      const patch = { ...plan(before), updatedAt: core.now() };
       await core.write((store) => store.updateWebhook(id, patch));
       const record = { ...before, ...patch };
       this.#byId.set(id, record);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { WebhookFlags } from "./commands/webhook.ts";
+import type { RotateFlags, WebhookFlags } from "./commands/webhook.ts";
 import { type Actions, example, managing, repeatable } from "./program-parts.ts";
 import type { Flags } from "./settings.ts";
 
@@ -38,6 +38,20 @@ export function addWebhookCommands(program: Command, actions: Actions): void {
       actions.manage(flags, async (context) => (await import("./commands/webhook.ts")).testWebhook(context, name)),
   );
   example(test, [["keywheel webhook test pager", "exit code 1 if it was not delivered"]]);
+  const rotate = managing(
+    webhook.command("rotate <webhook>").description("make its secret anew; the former one signs as well for a while"),
+  )
+    .option("--overlap <time>", "for so long, up to 7d; 0 ends every former secret at once (default: 24h)")
+    .option("-y, --yes", "do not ask")
+    .action((name: string, flags: Flags & RotateFlags) =>
+      actions.manage(flags, async (context) =>
+        (await import("./commands/webhook.ts")).rotateWebhook(context, name, flags),
+      ),
+    );
+  example(rotate, [
+    ["keywheel webhook rotate pager", "then give the receiver the new secret, within a day"],
+    ["keywheel webhook rotate pager --overlap 0", "after the secret may have been seen"],
+  ]);
   managing(webhook.command("deliveries <webhook>").description("what was sent last, and what became of it")).action(
     (name: string, flags: Flags) =>
       actions.manage(flags, async (context) => (await import("./commands/webhook.ts")).listDeliveries(context, name)),

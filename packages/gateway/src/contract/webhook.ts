@@ -24,6 +24,9 @@ export const webhookSchema = z
       .enum(["gone"])
       .nullable()
       .openapi({ description: "`gone`: its receiver answered 410 and was switched off for it." }),
+    former_secret_until: timeSchema
+      .nullable()
+      .openapi({ description: "Until when a former secret signs beside the present one; null if none does." }),
     created_at: timeSchema,
     updated_at: timeSchema,
   })
@@ -86,9 +89,31 @@ export const webhookPatchSchema = z
       url: url.optional(),
       id: readOnlyField(),
       disabled_reason: readOnlyField(),
+      former_secret_until: readOnlyField(),
       created_at: readOnlyField(),
       updated_at: readOnlyField(),
     },
     expects("an object"),
   )
   .openapi("WebhookPatch", { example: { enabled: false } });
+
+const longestOverlapMs = 604_800_000;
+const expectsOverlap = expects("a whole number of milliseconds from 0 to 604800000 (7 days)");
+
+export const webhookRotationSchema = z
+  .strictObject(
+    {
+      overlap_ms: z
+        .int(expectsOverlap)
+        .min(0, expectsOverlap)
+        .max(longestOverlapMs, expectsOverlap)
+        .default(86_400_000)
+        .openapi({
+          description:
+            "For so long what is sent is signed with the former secret as well. 0: no former secret signs any more, as after " +
+            "one was seen by others. Default: a day.",
+        }),
+    },
+    expects("an object"),
+  )
+  .openapi("WebhookRotation", { example: { overlap_ms: 86_400_000 } });

@@ -3,8 +3,10 @@ import type { deliverySchema, WebhookEvent, webhookSchema } from "../contract/we
 import { toTime, toTimeOrNull } from "../contract/wire.ts";
 import type { DeliveryRecord, WebhookRecord } from "../store/store.ts";
 
-export function webhookToWire(record: WebhookRecord): z.infer<typeof webhookSchema> {
-  const { id, name, url, events, enabled, disabledReason, createdAt, updatedAt } = record;
+/** @param now epoch ms */
+export function webhookToWire(record: WebhookRecord, now: number): z.infer<typeof webhookSchema> {
+  const { id, name, url, events, enabled, disabledReason, formerSecrets, createdAt, updatedAt } = record;
+  const formerUntil = Math.max(0, ...formerSecrets.map(({ until }) => until));
   return {
     id,
     name,
@@ -13,6 +15,7 @@ export function webhookToWire(record: WebhookRecord): z.infer<typeof webhookSche
     events: events === null ? null : ([...events] as WebhookEvent[]),
     enabled,
     disabled_reason: disabledReason,
+    former_secret_until: formerUntil > now ? toTime(formerUntil) : null,
     created_at: toTime(createdAt),
     updated_at: toTime(updatedAt),
   };

@@ -36,6 +36,51 @@ describe("webhooks", () => {
     expect(changed.body).toMatchObject({ url, enabled: false, events: ["pool.exhausted"] });
   });
 
+  it("are given another secret, shown this once, while the former one is told to go on for a while", async () => {
+    const { body } = await bench.call("POST", "/api/webhooks", { url });
+    const before = bench.clock.now();
+
+    const rotated = await bench.call("POST", `/api/webhooks/${body.id}/rotate`, {});
+    const list = await bench.call("GET", "/api/webhooks");
+
+    expect(rotated.status).toBe(200);
+    expect(rotated.body.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(rotated.body.secret).not.toBe(body.secret);
+    expect(Date.parse(rotated.body.former_secret_until)).toBeGreaterThanOrEqual(before + 86_400_000);
+    const { secret: _, ...rest } = rotated.body;
+    expect(list.body).toEqual({ data: [rest] });
+    bench.clock.advance(86_400_001);
+    expect((await bench.call("GET", "/api/webhooks")).body.data[0].former_secret_until).toBeNull();
+  });
+
+  it("have no former secret any more after one that is to end them all, and never more than four", async () => {
+    const { body } = await bench.call("POST", "/api/webhooks", { url });
+    const rotate = (overlap_ms: number) => bench.call("POST", `/api/webhooks/${body.id}/rotate`, { overlap_ms });
+
+    const statuses: number[] = [];
+    for (let times = 0; times < 5; times++) statuses.push((await rotate(60_000)).status);
+    const ended = await rotate(0);
+
+    expect(statuses).toEqual([200, 200, 200, 200, 409]);
+    expect(ended.body).toMatchObject({ former_secret_until: null });
+    expect((await rotate(60_000)).status).toBe(200);
+  });
+
+  it.each([
+    [{ overlap_ms: 604_800_001 }, "overlap_ms"],
+    [{ overlap_ms: -1 }, "overlap_ms"],
+    [{ overlap_ms: "1d" }, "overlap_ms"],
+    [{ overlap: 1 }, "overlap"],
+  ])("are not given another secret for %j", async (wish, path) => {
+    const { body } = await bench.call("POST", "/api/webhooks", { url });
+
+    const refused = await bench.call("POST", `/api/webhooks/${body.id}/rotate`, wish);
+
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors).toMatchObject([{ path }]);
+    expect((await bench.call("POST", "/api/webhooks/whk_none/rotate", {})).status).toBe(404);
+  });
+
   it("are removed", async () => {
     const { body } = await bench.call("POST", "/api/webhooks", { url });
 

@@ -69,6 +69,11 @@ async function fill(store: OpenedStore): Promise<void> {
   await store.insertToken(aTokenRecord());
   await store.insertWebhook(aWebhookRecord());
   await store.insertDeliveries([aDelivery(), aDelivery({ id: "msg_2" })], 10);
+  await store.updateWebhook("whk_1", {
+    formerSecrets: [{ value: new Secret(`whsec_${Buffer.alloc(32, "former").toString("base64")}`), until: 8 }],
+    updatedAt: 7,
+  });
+  await store.insertPoolTurn({ providerId: "prv_1", isExhausted: true, at: 9 }, [], 10);
   await store.saveOutcomes([
     { kind: "health", record: aHealthRecord() },
     { kind: "health", record: aHealthRecord({ model: "gpt-test" }) },
@@ -96,11 +101,19 @@ export async function contentsOf(store: OpenedStore): Promise<unknown> {
   for await (const page of store.readBindings(() => 0)) bindings.push(...page);
   // The lane is this process's own, not of what is stored.
   const { lane: _, ...activity } = await store.loadActivity();
+  // The instant that they have already.
+  const exhaustedPools = await store.takeOverExhaustedPools({ unwatchedSince: 9, now: 9 });
   const contents = {
     masterKeyMatches: store.masterKeyMatches,
     ...state,
     // Databases from before there were any are compared as they were described then.
-    ...(webhooks.length > 0 && { webhooks, deliveries: await store.listDeliveries(webhooks[0]?.id ?? "", 10) }),
+    ...(webhooks.length > 0 && {
+      webhooks: webhooks.map(({ formerSecrets, ...hook }) =>
+        formerSecrets.length === 0 ? hook : { ...hook, formerSecrets },
+      ),
+      deliveries: await store.listDeliveries(webhooks[0]?.id ?? "", 10),
+    }),
+    ...(exhaustedPools.length > 0 && { exhaustedPools }),
     sessions: (await store.listSessions({ limit: 10 })).sessions,
     bindings,
     pins: [...(await store.readPins("object", 10)), ...(await store.readPins("conversation", 10))],

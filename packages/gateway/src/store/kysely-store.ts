@@ -22,6 +22,7 @@ import type * as port from "./store.ts";
 import { toKeywheelError } from "./store-errors.ts";
 import * as tokens from "./token-rows.ts";
 import * as usage from "./usage-rows.ts";
+import * as exhaustedPools from "./exhausted-pool-rows.ts";
 import * as webhooks from "./webhook-rows.ts";
 
 export interface KyselyStoreOptions {
@@ -303,8 +304,9 @@ export class KyselyStore implements port.OpenedStore {
     await this.#change((trx) => webhooks.insertWebhook(trx, this.#secrets, webhook));
   }
 
-  updateWebhook(id: string, patch: port.WebhookPatch): Promise<void> {
-    return this.#change((trx) => webhooks.updateWebhook(trx, id, patch));
+  async updateWebhook(id: string, patch: port.WebhookPatch): Promise<void> {
+    await this.#refuseUnsealable([patch.secret]);
+    await this.#change((trx) => webhooks.updateWebhook(trx, this.#secrets, { id, patch }));
   }
 
   deleteWebhook(id: string): Promise<void> {
@@ -313,6 +315,26 @@ export class KyselyStore implements port.OpenedStore {
 
   insertDeliveries(queued: readonly port.QueuedDelivery[], mostWaiting: number): Promise<number> {
     return this.#write((trx) => deliveries.insertDeliveries(trx, queued, mostWaiting));
+  }
+
+  insertPoolTurn(
+    turn: port.PoolTurn,
+    queued: readonly port.QueuedDelivery[],
+    mostWaiting: number,
+  ): Promise<number | undefined> {
+    return this.#write(async (trx) =>
+      (await exhaustedPools.takePoolTurn(trx, turn))
+        ? await deliveries.insertDeliveries(trx, queued, mostWaiting)
+        : undefined,
+    );
+  }
+
+  watchExhaustedPools(providerIds: readonly string[], now: number): Promise<void> {
+    return this.#write((trx) => exhaustedPools.watchExhaustedPools(trx, providerIds, now));
+  }
+
+  takeOverExhaustedPools(instants: Parameters<port.Store["takeOverExhaustedPools"]>[0]): Promise<readonly string[]> {
+    return this.#write((trx) => exhaustedPools.takeOverExhaustedPools(trx, instants));
   }
 
   takeDueDeliveries(limits: Parameters<port.Store["takeDueDeliveries"]>[0]): Promise<readonly port.DeliveryRecord[]> {

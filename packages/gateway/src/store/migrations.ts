@@ -17,6 +17,7 @@ export const migrations: readonly Migration[] = [
   { name: "0003-affinity", up: createAffinity },
   { name: "0004-groups", up: addGroups },
   { name: "0005-request-blocks", up: putRequestsInBlocks },
+  { name: "0006-webhook-states", up: addWebhookStates },
 ];
 
 /**
@@ -316,6 +317,16 @@ async function putRequestsInBlocks(db: Kysely<Database>, engine: DatabaseEngine)
   await moveRequestRows(db);
   await db.schema.dropTable("request_tries").execute();
   await db.schema.dropTable("requests").execute();
+}
+
+async function addWebhookStates(db: Kysely<Database>): Promise<void> {
+  await db.schema
+    .createTable("exhausted_pools")
+    .addColumn("provider_id", "text", (column) => column.primaryKey().references("providers.id").onDelete("cascade"))
+    .addColumn("at", "bigint", (column) => column.notNull())
+    .addColumn("watched_at", "bigint", (column) => column.notNull())
+    .execute();
+  await db.schema.alterTable("webhooks").addColumn("former_sealed", "text").execute();
 }
 
 async function createIndex(db: Kysely<Database>, name: string, columns: (keyof Database["sessions"])[]): Promise<void> {

@@ -21,6 +21,7 @@ const tables: Readonly<Record<Table, readonly string[]>> = {
   tokens: ["seq"],
   webhooks: ["seq"],
   webhook_deliveries: ["seq"],
+  exhausted_pools: ["provider_id"],
   sessions: ["seq"],
   pins: ["provider_id", "kind", "fingerprint_high", "fingerprint_low"],
   request_blocks: ["last_seq"],

@@ -11,6 +11,7 @@ export interface Database {
   readonly tokens: TokenTable;
   readonly webhooks: WebhookTable;
   readonly webhook_deliveries: DeliveryTable;
+  readonly exhausted_pools: ExhaustedPoolTable;
   readonly sessions: SessionTable;
   readonly pins: PinTable;
   readonly request_blocks: RequestBlockTable;
@@ -118,6 +119,8 @@ export interface WebhookTable extends SecretColumns {
   readonly events: string | null;
   readonly enabled: Flag;
   readonly disabled_reason: "gone" | null;
+  /** Secrets before the last change, which sign beside the new one for a while: sealed JSON; null if there is none. */
+  readonly former_sealed: string | null;
   readonly created_at: number;
   readonly updated_at: number;
 }
@@ -138,6 +141,14 @@ export interface DeliveryTable {
   readonly last_status: number | null;
   readonly last_error: string | null;
   readonly last_at: number | null;
+}
+
+/** Pools of which webhooks were told that they are exhausted, and not yet that they have recovered. */
+export interface ExhaustedPoolTable {
+  readonly provider_id: string;
+  readonly at: number;
+  /** When a gateway that watches for its recovery said last that it does. */
+  readonly watched_at: number;
 }
 
 export interface SessionTable {

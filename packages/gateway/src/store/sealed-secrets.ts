@@ -47,6 +47,16 @@ export class SealedSecrets {
     return { kind: "literal", value: new Secret(value) };
   }
 
+  /** A text that holds secrets and is no key's value. */
+  seal(text: string, place: Place): string {
+    return this.#vault.seal(text, place);
+  }
+
+  /** @returns undefined if it was sealed with another master key, for another place, or is damaged */
+  open(sealed: string, place: Place): string | undefined {
+    return this.#vault.open(sealed, place);
+  }
+
   /** Equal for equal values and for equal references. @returns undefined for a value that nobody knows */
   fingerprint(secret: KeySecret): string | undefined {
     switch (secret.kind) {

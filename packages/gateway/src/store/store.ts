@@ -93,11 +93,21 @@ export interface WebhookRecord {
   readonly disabledReason: "gone" | null;
   /** `whsec_…`, by which what is sent is signed. */
   readonly secret: KeySecret;
+  /** Those that it had before, newest first: each signs beside it for a while. Empty where they cannot be read. */
+  readonly formerSecrets: readonly FormerSecret[];
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-export type WebhookPatch = Partial<Pick<WebhookRecord, "name" | "url" | "events" | "enabled" | "disabledReason">> &
+export interface FormerSecret {
+  readonly value: Secret;
+  /** Epoch ms; from then on it signs nothing. */
+  readonly until: number;
+}
+
+export type WebhookPatch = Partial<
+  Pick<WebhookRecord, "name" | "url" | "events" | "enabled" | "disabledReason" | "secret" | "formerSecrets">
+> &
   Pick<WebhookRecord, "updatedAt">;
 
 /** An event on its way to one webhook. */
@@ -110,6 +120,14 @@ export interface QueuedDelivery {
   readonly createdAt: number;
   /** What became of it, if it was sent already. */
   readonly outcome?: Omit<DeliveryOutcome, "id">;
+}
+
+/** A pool that has nothing left to serve with, or has again. */
+export interface PoolTurn {
+  readonly providerId: string;
+  readonly isExhausted: boolean;
+  /** When it was seen, epoch ms. */
+  readonly at: number;
 }
 
 export interface DeliveryRecord extends Omit<QueuedDelivery, "outcome"> {
@@ -426,6 +444,28 @@ export interface Store {
    * @returns how many it took
    */
   insertDeliveries(deliveries: readonly QueuedDelivery[], mostWaiting: number): Promise<number>;
+  /**
+   * Keeps how a pool stands, and with it what is to be sent of that: both or neither. Of several that see the same, also over
+   * gateways, one takes it.
+   *
+   * @returns how many deliveries it took; undefined, and takes none, if the pool stood so already or is gone
+   */
+  insertPoolTurn(
+    turn: PoolTurn,
+    deliveries: readonly QueuedDelivery[],
+    mostWaiting: number,
+  ): Promise<number | undefined>;
+  /** Says that the recovery of these pools is watched for. Those that are not exhausted are left out. */
+  watchExhaustedPools(providerIds: readonly string[], now: number): Promise<void>;
+  /**
+   * The exhausted pools for which nobody has watched since; the caller does from now on, and nobody else is given them.
+   *
+   * @returns the ids of their providers
+   */
+  takeOverExhaustedPools(instants: {
+    readonly unwatchedSince: number;
+    readonly now: number;
+  }): Promise<readonly string[]>;
   /** Those that are due, oldest first; they are given to nobody else before `leaseUntil`, and are due again then. */
   takeDueDeliveries(limits: {
     readonly now: number;

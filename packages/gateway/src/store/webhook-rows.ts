@@ -1,8 +1,8 @@
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
-import { KeywheelError } from "@keywheel/pool";
+import { KeywheelError, Secret } from "@keywheel/pool";
 import type { Database, WebhookTable } from "./schema.ts";
 import { type SealedSecrets, unreadableValue } from "./sealed-secrets.ts";
-import type { WebhookPatch, WebhookRecord } from "./store.ts";
+import type { FormerSecret, WebhookPatch, WebhookRecord } from "./store.ts";
 
 /** In order of creation. */
 export async function readWebhooks(db: Kysely<Database>, secrets: SealedSecrets): Promise<readonly WebhookRecord[]> {
@@ -26,13 +26,18 @@ export async function insertWebhook(
     created_at: createdAt,
     updated_at: updatedAt,
     ...secrets.toColumns(webhook.secret, placeOf(id)),
+    former_sealed: sealFormer(webhook.formerSecrets, { secrets, id }),
   };
   await trx.insertInto("webhooks").values(row).execute();
 }
 
 /** @throws KeywheelError not_found */
-export async function updateWebhook(trx: Transaction<Database>, id: string, patch: WebhookPatch): Promise<void> {
-  const { name, url, events, enabled, disabledReason, updatedAt } = patch;
+export async function updateWebhook(
+  trx: Transaction<Database>,
+  secrets: SealedSecrets,
+  { id, patch }: { readonly id: string; readonly patch: WebhookPatch },
+): Promise<void> {
+  const { name, url, events, enabled, disabledReason, secret, formerSecrets, updatedAt } = patch;
   const done = await trx
     .updateTable("webhooks")
     .set({
@@ -42,6 +47,8 @@ export async function updateWebhook(trx: Transaction<Database>, id: string, patc
       ...(events !== undefined && { events: events === null ? null : JSON.stringify(events) }),
       ...(enabled !== undefined && { enabled: enabled ? (1 as const) : (0 as const) }),
       ...(disabledReason !== undefined && { disabled_reason: disabledReason }),
+      ...(secret !== undefined && secrets.toColumns(secret, placeOf(id))),
+      ...(formerSecrets !== undefined && { former_sealed: sealFormer(formerSecrets, { secrets, id }) }),
     })
     .where("id", "=", id)
     .executeTakeFirst();
@@ -59,11 +66,14 @@ export async function resealWebhooks(
   from: SealedSecrets,
   to: SealedSecrets,
 ): Promise<void> {
-  for (const { id, name, secret } of await readWebhooks(trx, from)) {
+  for (const { id, name, secret, formerSecrets } of await readWebhooks(trx, from)) {
     if (secret.kind === "undecryptable") throw unreadableValue(`webhook ${name === "" ? id : name}`);
     await trx
       .updateTable("webhooks")
-      .set(to.toColumns(secret, placeOf(id)))
+      .set({
+        ...to.toColumns(secret, placeOf(id)),
+        former_sealed: sealFormer(formerSecrets, { secrets: to, id }),
+      })
       .where("id", "=", id)
       .execute();
   }
@@ -78,9 +88,38 @@ function toRecord(row: Selectable<WebhookTable>, secrets: SealedSecrets): Webhoo
     enabled: row.enabled === 1,
     disabledReason: row.disabled_reason,
     secret: secrets.fromColumns(row, placeOf(row.id)),
+    formerSecrets: openFormer(row, secrets),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+interface StoredFormer {
+  readonly secret: string;
+  readonly until: number;
+}
+
+function sealFormer(
+  former: readonly FormerSecret[],
+  { secrets, id }: { readonly secrets: SealedSecrets; readonly id: string },
+): string | null {
+  if (former.length === 0) return null;
+  const plain: readonly StoredFormer[] = former.map(({ value, until }) => ({ secret: value.reveal(), until }));
+  return secrets.seal(JSON.stringify(plain), formerPlaceOf(id));
+}
+
+/** Those that cannot be opened sign nothing: the present secret cannot be either then. */
+function openFormer({ id, former_sealed: sealed }: Selectable<WebhookTable>, secrets: SealedSecrets): FormerSecret[] {
+  const text = sealed === null ? undefined : secrets.open(sealed, formerPlaceOf(id));
+  if (text === undefined) return [];
+  return (JSON.parse(text) as readonly StoredFormer[]).map(({ secret, until }) => ({
+    value: new Secret(secret),
+    until,
+  }));
+}
+
+function formerPlaceOf(id: string) {
+  return { ...placeOf(id), column: "former" };
 }
 
 function placeOf(id: string): { table: string; id: string; version: number } {

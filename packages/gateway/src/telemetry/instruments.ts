@@ -1,12 +1,13 @@
-import type { Usage } from "@keywheel/pool";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { keyGaugesText, type KeyReading } from "./key-gauges.ts";
-import type { CountedEvent, MetricsOptions, Readings } from "./metrics.ts";
-import type { ProviderTally } from "./tally.ts";
+import { KeyTokens } from "./key-tokens.ts";
+import type { AffinityReading, CountedEvent, MetricsOptions, Readings } from "./metrics.ts";
+import { addTokens, type ProviderTally, type Tokens } from "./tally.ts";
 
 /** From nothing that anybody would notice to a database that is waited for, seconds. */
 const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
+const affinityResults = ["hit", "moved", "unbound"] as const;
 const keyStates = ["available", "cooling_down", "disabled", "unresolved"] as const;
 
 /** From a cached answer to the longest thought of a model, seconds. */
@@ -60,10 +61,16 @@ export class Instruments {
   ]);
   readonly #affinity = this.#counter(
     "affinity_requests_total",
-    "Requests of sessions and continued conversations: hit if the key that had served before served, moved if that key failed " +
-      "and another one served, unbound if the session had no key: it is new, or its key rests or is gone.",
-    ["provider", "result"],
+    "Requests that a session, a conversation or a stored object ties to a key: hit if that key served, moved if another one " +
+      "had to, unbound if it is the first one, which has no key yet. The ratio of hits is hit / (hit + moved).",
+    ["provider", "source", "result"],
   );
+  readonly #affinityInput = this.#counter(
+    "affinity_input_tokens_total",
+    "Input tokens of these requests, as answers told them: what keeping a key is worth.",
+    ["provider", "result", "kind"],
+  );
+  readonly #keyTokens = new KeyTokens();
   readonly #duration = this.#histogram("request_duration_seconds", "Time from a request to the end of its answer.");
   readonly #firstByte = this.#histogram("first_byte_seconds", "Time from a request to the head of its answer.");
   readonly #overhead = this.#histogram(
@@ -107,7 +114,8 @@ export class Instruments {
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     const readings = await this.#options.read();
     this.#set(readings);
-    const [general, ofKeys] = [await this.#registry.metrics(), await keyGaugesText(readings.keys)];
+    const general = await this.#registry.metrics();
+    const ofKeys = `${await keyGaugesText(readings.keys)}${await this.#keyTokens.text()}`;
     return { contentType: this.#registry.contentType, body: `${general}\n${ofKeys}` };
   }
 
@@ -121,7 +129,9 @@ export class Instruments {
     eventSubscribers,
     storeOk,
     sharedStateOk,
+    affinity,
   }: Readings): void {
+    this.#setAffinity(affinity);
     // What a provider had that is gone by now must not stay.
     this.#keys.reset();
     for (const provider of providers) {
@@ -135,6 +145,21 @@ export class Instruments {
     this.#subscribers.set(eventSubscribers);
     this.#storeOk.set(storeOk ? 1 : 0);
     this.#sharedStateOk.set(sharedStateOk ? 1 : 0);
+  }
+
+  /** They are counted where they are written down; here they are only given on. */
+  #setAffinity(readings: readonly AffinityReading[]): void {
+    this.#affinity.reset();
+    this.#affinityInput.reset();
+    for (const { provider, source, ...reading } of readings) {
+      // Each result from 0 on: a ratio of which one part is missing is none.
+      for (const result of affinityResults) this.#affinity.inc({ provider, source, result }, 0);
+      const { result } = reading;
+      this.#affinity.inc({ provider, source, result }, reading.requests);
+      this.#affinityInput.inc({ provider, result, kind: "input" }, reading.inputTokens);
+      this.#affinityInput.inc({ provider, result, kind: "cache_read" }, reading.cacheReadTokens);
+      this.#affinityInput.inc({ provider, result, kind: "cache_write" }, reading.cacheWriteTokens);
+    }
   }
 
   /** Counts what was tallied up. */
@@ -151,19 +176,24 @@ export class Instruments {
       this.#requestBytes.inc({ provider }, tally.requestBytes);
       this.#responseBytes.inc({ provider }, tally.responseBytes);
     }
-    if (tally.usage !== undefined) this.#countTokens(provider, tally.usage);
+    if (tally.usages.size > 0) this.#countTokens(tally);
     for (const seconds of tally.durations) this.#duration.observe({ provider }, seconds);
     for (const seconds of tally.firstBytes) this.#firstByte.observe({ provider }, seconds);
     for (const seconds of tally.overheads) this.#overhead.observe({ provider }, seconds);
   }
 
-  #countCourses({ provider, failovers, affinity, overheads }: ProviderTally): void {
+  #countCourses({ provider, failovers, overheads }: ProviderTally): void {
     if (overheads.length > 0 || failovers > 0) this.#failovers.inc({ provider }, failovers);
-    for (const [result, count] of Object.entries(affinity))
-      if (count > 0) this.#affinity.inc({ provider, result }, count);
   }
 
-  #countTokens(provider: string, usage: Usage): void {
+  #countTokens({ provider, usages }: ProviderTally): void {
+    const sums = new Map<string, Tokens>();
+    for (const [key, usage] of usages) {
+      addTokens(sums, "", usage);
+      if (key !== "") this.#keyTokens.add({ provider, key, usage });
+    }
+    const usage = sums.get("");
+    if (usage === undefined) return;
     this.#tokens.inc({ provider, kind: "input" }, usage.inputTokens);
     this.#tokens.inc({ provider, kind: "cache_read" }, usage.cacheReadTokens);
     this.#tokens.inc({ provider, kind: "cache_write" }, usage.cacheWriteTokens);

@@ -89,6 +89,7 @@ export async function keyGaugesText(readings: readonly KeyReading[]): Promise<st
   return text;
 }
 
-function escaped(value: string): string {
+/** A label's value as the text format has it. */
+export function escaped(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

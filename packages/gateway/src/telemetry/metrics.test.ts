@@ -1,11 +1,12 @@
 import type { AttemptRecord, PoolEvent } from "@keywheel/pool";
 import { expect, it } from "vitest";
 import type { KeyReading } from "./key-gauges.ts";
-import { Metrics, type Readings, type ServedRequest } from "./metrics.ts";
+import { type AffinityReading, Metrics, type Readings, type ServedRequest } from "./metrics.ts";
 
 const nothing: Readings = {
   providers: ["openai"],
   keys: [],
+  affinity: [],
   requestsRunning: 0,
   requestsLimit: 100,
   refusedShare: 0,
@@ -125,7 +126,7 @@ it("tells turns from sessions, and counts who went on with another key", async (
   const attempts = [attemptOf("key_a", "session", "rate_limited"), attemptOf("key_b", "turn")];
   for (const attempt of attempts)
     metrics.event({ type: "attempt-ended", poolId: "prv_a", requestId: "req_1", attempt });
-  metrics.request({ ...aRequest, attempts, sessionId: "s" });
+  metrics.request({ ...aRequest, attempts });
 
   const { body } = await metrics.text();
 
@@ -134,29 +135,53 @@ it("tells turns from sessions, and counts who went on with another key", async (
   expect(body).toContain('keywheel_failovers_total{provider="openai"} 1');
 });
 
-it.each([
-  { what: "a first request of a session", whys: ["turn"], sessionId: "s", result: "unbound" },
-  { what: "a later one", whys: ["session"], sessionId: "s", result: "hit" },
-  { what: "a continued conversation", whys: ["continuation"], sessionId: undefined, result: "hit" },
-  { what: "one whose key failed", whys: ["session", "turn"], sessionId: "s", result: "moved" },
-  { what: "one whose key answered the second time", whys: ["session", "session"], sessionId: "s", result: "hit" },
-] as const)("counts $what as $result", async ({ whys, sessionId, result }) => {
+it("tells what part of the input of each key came from the cache", async () => {
   const metrics = theMetrics();
+  const usage = { inputTokens: 3, cacheReadTokens: 5, cacheWriteTokens: 1, outputTokens: 7, reasoningTokens: 2 };
+  metrics.request({ ...aRequest, keyId: "key_a", usage });
+  metrics.request({ ...aRequest, keyId: "key_a", usage });
+  metrics.request({ ...aRequest, keyId: "key_b", usage });
+  metrics.request({ ...aRequest, usage });
 
-  metrics.request({ ...aRequest, attempts: whys.map((why, at) => attemptOf(`key_${at}`, why)), sessionId });
-
+  await metrics.text();
+  metrics.request({ ...aRequest, keyId: "key_b", usage });
   const { body } = await metrics.text();
-  expect(body.match(/^keywheel_affinity_requests_total\{.*$/gm)).toEqual([
-    `keywheel_affinity_requests_total{provider="openai",result="${result}"} 1`,
+
+  const ofKeys = body.match(/(?<=^keywheel_key_input_tokens_total\{provider="openai",)\S+ \d+$/gm);
+  expect(ofKeys).toEqual([
+    'key="key_a",kind="input"} 6',
+    'key="key_a",kind="cache_read"} 10',
+    'key="key_a",kind="cache_write"} 2',
+    'key="key_b",kind="input"} 6',
+    'key="key_b",kind="cache_read"} 10',
+    'key="key_b",kind="cache_write"} 2',
   ]);
+  expect(body).toContain('keywheel_tokens_total{provider="openai",kind="cache_read"} 25');
 });
 
-it.each(["turn", "pin"] as const)("counts a request without any session, chosen by %s, in no affinity", async (why) => {
-  const metrics = theMetrics();
+it("gives on what affinity has counted, with each result from the beginning", async () => {
+  const reading: AffinityReading = {
+    provider: "openai",
+    source: "session",
+    result: "hit",
+    requests: 4,
+    inputTokens: 10,
+    cacheReadTokens: 30,
+    cacheWriteTokens: 2,
+  };
+  const limited = { ...reading, result: "moved", requests: 1 } as const;
+  const metrics = theMetrics({ affinity: [reading, limited, { ...limited, requests: 2 }] });
+  await metrics.text();
 
-  metrics.request({ ...aRequest, attempts: [attemptOf("key_a", why)] });
+  const { body } = await metrics.text();
 
-  expect((await metrics.text()).body).not.toMatch(/^keywheel_affinity_requests_total\{/m);
+  expect(body.match(/(?<=^keywheel_affinity_requests_total\{provider="openai",)\S+ \d+$/gm)?.sort()).toEqual([
+    'source="session",result="hit"} 4',
+    'source="session",result="moved"} 3',
+    'source="session",result="unbound"} 0',
+  ]);
+  expect(body).toContain('keywheel_affinity_input_tokens_total{provider="openai",result="hit",kind="cache_read"} 30');
+  expect(body).toContain('keywheel_affinity_input_tokens_total{provider="openai",result="moved",kind="input"} 20');
 });
 
 it("takes the provider's time and the client's off what the gateway took itself", async () => {

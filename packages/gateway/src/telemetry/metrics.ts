@@ -6,6 +6,8 @@ import { Tally } from "./tally.ts";
 /** A request that has ended, as far as it is counted. */
 export interface ServedRequest {
   readonly providerId?: string | undefined;
+  /** The key that its answer came from, if any. */
+  readonly keyId?: string | undefined;
   /** 0 if the client left before it got anything. */
   readonly status: number;
   /** The code of an error of our own. */
@@ -18,9 +20,23 @@ export interface ServedRequest {
   /** What the answer cost, if it told. */
   readonly usage?: Usage | undefined;
   readonly attempts?: readonly AttemptRecord[];
-  readonly sessionId?: string | undefined;
   /** How long the client's body was waited for, ms. */
   readonly bodyMs?: number | undefined;
+}
+
+/** Whether a request was served by the key that it belongs to; `unbound` if it was the first one and belongs to none yet. */
+export type AffinityResult = "hit" | "moved" | "unbound";
+
+/** Requests of one provider that a session, a conversation or an object tied to a key. They only grow. */
+export interface AffinityReading {
+  /** Its slug. */
+  readonly provider: string;
+  readonly source: string;
+  readonly result: AffinityResult;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
 }
 
 /** What is looked up when somebody asks, rather than counted as it happens. */
@@ -28,6 +44,8 @@ export interface Readings {
   /** Slugs of providers, those without keys included. */
   readonly providers: readonly string[];
   readonly keys: readonly KeyReading[];
+  /** What became of affinity since the process began. */
+  readonly affinity: readonly AffinityReading[];
   readonly requestsRunning: number;
   /** How many there may be at once. */
   readonly requestsLimit: number;

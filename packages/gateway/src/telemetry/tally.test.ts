@@ -28,7 +28,8 @@ it("adds up what is alike, and keeps apart what is not", () => {
   const { tally, taken } = aTally();
   const usage = { inputTokens: 1, cacheReadTokens: 2, cacheWriteTokens: 3, outputTokens: 4, reasoningTokens: 5 };
 
-  tally.request({ ...request, usage });
+  tally.request({ ...request, usage, keyId: "key_a" });
+  tally.request({ ...request, usage, keyId: "key_a" });
   tally.request({ ...request, usage });
   tally.request({ ...request, status: 503, error: "pool_exhausted", firstByteMs: undefined, responseBytes: undefined });
   for (const outcome of ["ok", "ok", "rate_limited"]) tally.attempt("prv_1", { ...attempt, outcome });
@@ -38,7 +39,7 @@ it("adds up what is alike, and keeps apart what is not", () => {
   const [part] = taken;
   expect(taken).toHaveLength(1);
   expect([...(part?.requests.values() ?? [])]).toEqual([
-    { status: 200, error: "", ending: "completed", count: 2 },
+    { status: 200, error: "", ending: "completed", count: 3 },
     { status: 503, error: "pool_exhausted", ending: "completed", count: 1 },
   ]);
   expect([...(part?.attempts.values() ?? [])]).toEqual([
@@ -48,12 +49,15 @@ it("adds up what is alike, and keeps apart what is not", () => {
   ]);
   expect(part).toMatchObject({
     provider: "one prv_1",
-    durations: [1.5, 1.5, 1.5],
-    firstBytes: [0.5, 0.5],
-    requestBytes: 30,
-    responseBytes: 40,
-    usage: { inputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6, outputTokens: 8, reasoningTokens: 10 },
+    durations: [1.5, 1.5, 1.5, 1.5],
+    firstBytes: [0.5, 0.5, 0.5],
+    requestBytes: 40,
+    responseBytes: 60,
   });
+  expect([...(part?.usages ?? [])]).toEqual([
+    ["key_a", { inputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6, outputTokens: 8, reasoningTokens: 10 }],
+    ["", usage],
+  ]);
 });
 
 it("hands a provider over by itself before it takes much memory, and begins anew", () => {

@@ -15,10 +15,10 @@ export interface ProviderTally {
   readonly overheads: number[];
   /** How often a request went on with another key. */
   failovers: number;
-  readonly affinity: Record<Affinity, number>;
   requestBytes: number;
   responseBytes: number;
-  usage: Usage | undefined;
+  /** What answers cost, by the key that they came from; "" where there was none. */
+  readonly usages: Map<string, Tokens>;
 }
 
 interface RequestCount {
@@ -35,8 +35,8 @@ interface AttemptCount {
   count: number;
 }
 
-/** Whether a request of a session or conversation was served by the key that had served it before. */
-export type Affinity = "hit" | "moved" | "unbound";
+/** Sums that are added to. */
+export type Tokens = { -readonly [Name in keyof Usage]: number };
 
 /** Handed over when a provider has so many durations, or somebody asks. */
 const mostWaiting = 1_000;
@@ -72,8 +72,7 @@ export class Tally {
     else known.count++;
     tally.requestBytes += record.requestBytes;
     tally.responseBytes += record.responseBytes ?? 0;
-    if (record.usage !== undefined)
-      tally.usage = tally.usage === undefined ? record.usage : sum(tally.usage, record.usage);
+    if (record.usage !== undefined) addTokens(tally.usages, record.keyId ?? "", record.usage);
     tally.durations.push(record.durationMs / 1_000);
     if (record.firstByteMs !== undefined) tally.firstBytes.push(record.firstByteMs / 1_000);
     if (record.attempts !== undefined && record.attempts.length > 0) countCourse(tally, record.attempts, record);
@@ -100,10 +99,9 @@ export class Tally {
       firstBytes: [],
       overheads: [],
       failovers: 0,
-      affinity: { hit: 0, moved: 0, unbound: 0 },
       requestBytes: 0,
       responseBytes: 0,
-      usage: undefined,
+      usages: new Map(),
     };
     this.#tallies.set(providerId, fresh);
     return fresh;
@@ -114,7 +112,7 @@ export class Tally {
 function countCourse(
   tally: ProviderTally,
   attempts: readonly AttemptRecord[],
-  { firstByteMs, bodyMs = 0, sessionId }: ServedRequest,
+  { firstByteMs, bodyMs = 0 }: ServedRequest,
 ): void {
   let upstreamMs = 0;
   let before: AttemptRecord | undefined;
@@ -123,33 +121,16 @@ function countCourse(
     if (before !== undefined && before.keyId !== attempt.keyId) tally.failovers++;
     before = attempt;
   }
-  const affinity = affinityOf(attempts[0], before, sessionId !== undefined);
-  if (affinity !== undefined) tally.affinity[affinity]++;
   if (firstByteMs !== undefined) tally.overheads.push(Math.max(0, firstByteMs - bodyMs - upstreamMs) / 1_000);
 }
 
-/** @returns undefined where there is nothing that a key could have been kept for, or where only its maker can serve */
-function affinityOf(
-  first: AttemptRecord | undefined,
-  last: AttemptRecord | undefined,
-  hasSession: boolean,
-): Affinity | undefined {
-  if (first?.why === "pin") return undefined;
-  if (isBound(last)) return "hit";
-  if (isBound(first)) return "moved";
-  return hasSession ? "unbound" : undefined;
-}
-
-function isBound(attempt: AttemptRecord | undefined): boolean {
-  return attempt?.why === "session" || attempt?.why === "continuation";
-}
-
-function sum(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-  };
+/** Adds to what is known under the name. */
+export function addTokens(sums: Map<string, Tokens>, name: string, usage: Usage): void {
+  const sum = sums.get(name);
+  if (sum === undefined) return void sums.set(name, { ...usage });
+  sum.inputTokens += usage.inputTokens;
+  sum.cacheReadTokens += usage.cacheReadTokens;
+  sum.cacheWriteTokens += usage.cacheWriteTokens;
+  sum.outputTokens += usage.outputTokens;
+  sum.reasoningTokens += usage.reasoningTokens;
 }

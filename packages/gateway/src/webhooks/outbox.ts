@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import type { Clock } from "@keywheel/pool";
-import type { DeliveryRecord, QueuedDelivery, Store, WebhookRecord } from "../store/store.ts";
+import type { DeliveryRecord, PoolTurn, QueuedDelivery, Store, WebhookRecord } from "../store/store.ts";
 import { bodyOf, signatureHeaders } from "./signed-message.ts";
 
 /** What became of one attempt. */
@@ -23,7 +23,12 @@ export type SendWebhook = (
 export interface OutboxDeps {
   readonly store: Pick<
     Store,
-    "insertDeliveries" | "takeDueDeliveries" | "nextDeliveryAt" | "saveDeliveryOutcome" | "pruneDeliveries"
+    | "insertDeliveries"
+    | "insertPoolTurn"
+    | "takeDueDeliveries"
+    | "nextDeliveryAt"
+    | "saveDeliveryOutcome"
+    | "pruneDeliveries"
   >;
   readonly webhooks: {
     list(): readonly WebhookRecord[];
@@ -51,6 +56,16 @@ export interface Told {
   readonly mark?: string;
 }
 
+/** How a pool stands now. */
+export interface PoolTold extends Told {
+  readonly turn: PoolTurn;
+}
+
+interface FreshTurn {
+  readonly turn: PoolTurn;
+  readonly deliveries: readonly QueuedDelivery[];
+}
+
 export interface TestOutcome {
   readonly delivered: boolean;
   readonly status: number | undefined;
@@ -66,6 +81,8 @@ export const retryWaitsMs: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 1
 const longestAskedWaitMs = 18_000_000;
 /** Of one webhook; what comes beyond is let go of. */
 const mostWaiting = 1_000;
+/** Of pools, while the store is away. */
+const mostTurns = 1_000;
 const settledKept = 100;
 /** Whoever has taken a delivery has so long to settle it: more than an attempt may take. After a crash it is due again then. */
 const leaseMs = 30_000;
@@ -87,6 +104,8 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #ending = new AbortController();
   #fresh: QueuedDelivery[] = [];
+  /** In the order in which they happened. */
+  #turns: FreshTurn[] = [];
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -100,17 +119,21 @@ export class Outbox {
   }
 
   /** Runs on the request path: it only remembers, and never throws. */
-  tell({ type, data, at, mark = randomUUID() }: Told): void {
-    const wanting = this.#deps.webhooks.list().filter((hook) => hook.enabled && wants(hook, type));
-    if (wanting.length === 0) return;
-    const body = bodyOf(type, data, at);
-    for (const { id: webhookId } of wanting) {
-      if (this.#fresh.length >= mostWaiting) {
-        this.#deps.onAttempt?.(type, "dropped");
-        continue;
-      }
-      this.#fresh.push({ id: messageId(webhookId, type, mark), webhookId, type, body, createdAt: at });
+  tell(told: Told): void {
+    const deliveries = this.#deliveriesOf(told);
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) {
+      if (this.#fresh.length >= mostWaiting) this.#deps.onAttempt?.(told.type, "dropped");
+      else this.#fresh.push(delivery);
     }
+    this.#wakeIn(0);
+  }
+
+  /** Tells of a pool what was not told yet, by this gateway or another one. Runs on the request path; never throws. */
+  tellOfPool({ turn, ...told }: PoolTold): void {
+    // That it is over is written down whoever still listens: the next time has to be told of again.
+    if (turn.isExhausted && this.#deps.webhooks.list().length === 0) return;
+    this.#turns.push({ turn, deliveries: this.#deliveriesOf(told) });
     this.#wakeIn(0);
   }
 
@@ -139,6 +162,15 @@ export class Outbox {
     await this.#writeFresh();
   }
 
+  #deliveriesOf({ type, data, at, mark = randomUUID() }: Told): readonly QueuedDelivery[] {
+    const wanting = this.#deps.webhooks.list().filter((hook) => hook.enabled && wants(hook, type));
+    if (wanting.length === 0) return [];
+    const body = bodyOf(type, data, at);
+    return wanting.map(({ id: webhookId }) => {
+      return { id: messageId(webhookId, type, mark), webhookId, type, body, createdAt: at };
+    });
+  }
+
   #wakeIn(ms: number): void {
     if (this.#ending.signal.aborted) return;
     clearTimeout(this.#timer);
@@ -150,7 +182,7 @@ export class Outbox {
     this.#running = this.#run();
     await this.#running;
     this.#running = undefined;
-    if (this.#fresh.length > 0) this.#wakeIn(0);
+    if (this.#fresh.length + this.#turns.length > 0) this.#wakeIn(0);
   }
 
   async #run(): Promise<void> {
@@ -212,6 +244,27 @@ export class Outbox {
 
   /** @returns whether nothing is left that only memory holds */
   async #writeFresh(): Promise<boolean> {
+    return (await this.#writeEvents()) && (await this.#writeTurns());
+  }
+
+  /** One after the other: what could not be written stays, and what comes behind it waits. */
+  async #writeTurns(): Promise<boolean> {
+    for (let next = this.#turns[0]; next !== undefined; next = this.#turns[0]) {
+      const { turn, deliveries } = next;
+      try {
+        const taken = await this.#deps.store.insertPoolTurn(turn, deliveries, mostWaiting);
+        for (const { type } of deliveries.slice(taken ?? Infinity)) this.#deps.onAttempt?.(type, "dropped");
+      } catch {
+        // While the store is away a pool may go to and fro: what it comes to in the end is enough.
+        this.#turns = this.#turns.filter((one, at) => at === 0 || at >= this.#turns.length - mostTurns);
+        return false;
+      }
+      this.#turns = this.#turns.slice(1);
+    }
+    return true;
+  }
+
+  async #writeEvents(): Promise<boolean> {
     const fresh = this.#fresh;
     if (fresh.length === 0) return true;
     this.#fresh = [];
@@ -283,12 +336,14 @@ export class Outbox {
   }
 
   async #send(hook: WebhookRecord, { id, body }: QueuedDelivery, signal: AbortSignal): Promise<SentWebhook> {
-    const { secret, url } = hook;
+    const { secret, formerSecrets, url } = hook;
     if (secret.kind !== "literal") {
       const problem = "Its secret cannot be read: it was encrypted with another master key.";
       return { status: undefined, retryAfterMs: undefined, problem };
     }
-    const signed = signatureHeaders({ id, body, secret: secret.value, at: this.#deps.clock.now() });
+    const at = this.#deps.clock.now();
+    const former = formerSecrets.filter(({ until }) => until > at).map(({ value }) => value);
+    const signed = signatureHeaders({ id, body, secrets: [secret.value, ...former], at });
     return await this.#deps.send(url, { headers: ["content-type", "application/json", ...signed], body }, signal);
   }
 }

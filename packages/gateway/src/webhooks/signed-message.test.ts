@@ -5,8 +5,8 @@ import { bodyOf, signatureHeaders } from "./signed-message.ts";
 
 const secret = new Secret(`whsec_${Buffer.alloc(32, "invented").toString("base64")}`);
 
-function headersAt(at: number, body: string): Record<string, string> {
-  const flat = signatureHeaders({ id: "msg_1", body, secret, at });
+function headersAt(at: number, body: string, secrets = [secret]): Record<string, string> {
+  const flat = signatureHeaders({ id: "msg_1", body, secrets, at });
   return Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, index) => flat.slice(2 * index, 2 * index + 2)),
   );
@@ -36,7 +36,7 @@ it("matches the example of the specification", () => {
   const body = '{"test": 2432232314}';
 
   expect(
-    signatureHeaders({ id: "msg_p5jXN8AQM9LWM0D4loKWxJek", body, secret: example, at: 1_614_265_330_000 }),
+    signatureHeaders({ id: "msg_p5jXN8AQM9LWM0D4loKWxJek", body, secrets: [example], at: 1_614_265_330_000 }),
   ).toEqual([
     "webhook-id",
     "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -45,4 +45,14 @@ it("matches the example of the specification", () => {
     "webhook-signature",
     "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
   ]);
+});
+
+it("is taken by receivers that have the new secret and by those that have the former one", () => {
+  const former = new Secret(`whsec_${Buffer.alloc(32, "former").toString("base64")}`);
+  const body = bodyOf("key.disabled", {}, Date.now());
+  const headers = headersAt(Date.now(), body, [secret, former]);
+
+  for (const held of [secret, former])
+    expect(new Webhook(held.reveal()).verify(body, headers)).toMatchObject({ type: "key.disabled" });
+  expect(headers["webhook-signature"]?.split(" ")).toHaveLength(2);
 });

@@ -9,20 +9,23 @@ export function bodyOf(type: string, data: object, at: number): string {
 export interface SignedMessage {
   readonly id: string;
   readonly body: string;
-  /** `whsec_…` */
-  readonly secret: Secret;
+  /** `whsec_…`; while one takes the place of another, both. */
+  readonly secrets: readonly Secret[];
   /** When it is sent, epoch ms: receivers refuse what is older than some minutes. */
   readonly at: number;
 }
 
 /**
- * The headers of one attempt, flat name, value, name, value: HMAC-SHA256 over `id.timestamp.body`.
+ * The headers of one attempt, flat name, value, name, value: HMAC-SHA256 over `id.timestamp.body`, with each secret. Receivers
+ * take a message if one of its signatures is right.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function signatureHeaders({ id, body, secret, at }: SignedMessage): string[] {
+export function signatureHeaders({ id, body, secrets, at }: SignedMessage): string[] {
   const timestamp = String(Math.floor(at / 1_000));
-  const key = Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64");
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  return ["webhook-id", id, "webhook-timestamp", timestamp, "webhook-signature", `v1,${signature}`];
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  });
+  return ["webhook-id", id, "webhook-timestamp", timestamp, "webhook-signature", signatures.join(" ")];
 }

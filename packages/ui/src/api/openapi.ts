@@ -988,6 +988,8 @@ export type Webhook = {
   enabled: boolean;
   /** `gone`: its receiver answered 410 and was switched off for it. */
   disabled_reason: "gone" | null;
+  /** Until when a former secret signs beside the present one; null if none does. */
+  former_secret_until: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -1013,6 +1015,11 @@ export type WebhookPatch = {
   enabled?: boolean;
   /** http or https; no credentials, no fragment, no link-local or metadata address. Redirects are not followed. */
   url?: string;
+};
+
+export type WebhookRotation = {
+  /** For so long what is sent is signed with the former secret as well. 0: no former secret signs any more, as after one was seen by others. Default: a day. */
+  overlap_ms?: number;
 };
 
 export type WebhookTest = {
@@ -1556,6 +1563,13 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Make the secret of a webhook anew */
+  "POST /api/webhooks/{id}/rotate": {
+    params: { id: string };
+    query: undefined;
+    body: WebhookRotation;
+    answer: NewWebhook;
   };
   /** Send a test */
   "POST /api/webhooks/{id}/test": {

@@ -29,8 +29,16 @@ export function readExpiry(text: string, now: number): string | null {
 }
 
 function lengthFrom(word: string, now: number): number | undefined {
+  const lengthMs = word === "0" ? undefined : readLength(word);
+  return lengthMs === undefined ? undefined : now + lengthMs;
+}
+
+/** A length of time as people write it: `90m`, `12h`, `30d`, `2w`, or 0. @returns ms; undefined if it is none */
+export function readLength(text: string): number | undefined {
+  const word = text.trim();
+  if (word === "0") return 0;
   const [, count = "", unit = ""] = /^(\d{1,6})([mhdw])$/i.exec(word) ?? [];
-  return count === "" ? undefined : now + Number(count) * (unitMs[unit.toLowerCase()] ?? Number.NaN);
+  return count === "" ? undefined : Number(count) * (unitMs[unit.toLowerCase()] ?? Number.NaN);
 }
 
 function endOfDay(word: string): number | undefined {

@@ -1,25 +1,18 @@
 import { finish } from "../client/explain.ts";
-import { formatTable } from "../table.ts";
+import { type Column, formatTable } from "../table.ts";
+import type { Palette } from "../terminal.ts";
 import { type Context, printJson } from "./context.ts";
-import type { Affinity, PoolAffinity, Status } from "./wire.ts";
+import { affinityOf, readAffinity, withAffinity } from "./status-affinity.ts";
+import type { PoolAffinity, Status } from "./wire.ts";
 import { countsOf, duration, percent } from "./words.ts";
 
 export type ProviderStatus = Status["providers"][number];
 
 export async function showStatus(context: Context): Promise<void> {
-  const text = await context.client.text("GET", "/status");
-  if (context.json) printJson(context, text);
-  else context.terminal.out(describe(context, JSON.parse(text) as Status, await readAffinity(context)));
-}
-
-/** Of the last day. Without it the rest is worth showing all the same: a database may be away. */
-async function readAffinity({ client }: Context): Promise<readonly PoolAffinity[]> {
-  try {
-    return (await client.call<Affinity>("GET", "/affinity")).data;
-  } catch {
-    // What is wrong is told above the table, from the status.
-    return [];
-  }
+  const status = await context.client.call<Status>("GET", "/status");
+  const affinity = await readAffinity(context);
+  if (context.json) printJson(context, JSON.stringify(withAffinity(status, affinity)));
+  else context.terminal.out(describe(context, status, affinity ?? []));
 }
 
 function describe(context: Context, status: Status, affinity: readonly PoolAffinity[]): string {
@@ -52,9 +45,10 @@ export function headOf({ client, terminal }: Context, status: Status): readonly 
   return [running, ...warnings.map((line) => `${colors.red("!")} ${line}`)];
 }
 
-function columnsOf(colors: Context["terminal"]["colors"], affinity: readonly PoolAffinity[]) {
+/** The pools, a line each; affinity of the last day, if there was any. */
+export function columnsOf(colors: Palette, affinity: readonly PoolAffinity[]): readonly Column<ProviderStatus>[] {
   const shareOf = (name: "kept_share" | "cached_share", { id }: ProviderStatus): string => {
-    const pool = affinity.find(({ provider_id: of }) => of === id);
+    const pool = affinityOf(affinity, id);
     return percent(pool === undefined ? null : name === "kept_share" ? pool.kept_share : pool.total.cached_share);
   };
   const ofLastDay = [

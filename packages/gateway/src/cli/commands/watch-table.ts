@@ -1,7 +1,7 @@
 import { type Column, formatTable } from "../table.ts";
 import type { Palette } from "../terminal.ts";
 import type { Rates } from "./rates.ts";
-import { type ProviderStatus, stateOf } from "./status.ts";
+import { columnsOf as poolColumnsOf, type ProviderStatus, stateOf } from "./status.ts";
 import type { Look } from "./watch.ts";
 import type { KeyOnTheWire } from "./wire.ts";
 import { counted, reasonOf, statusColor, statusOf } from "./words.ts";
@@ -27,6 +27,27 @@ export interface TableOptions {
   readonly room: number;
   readonly colors: Palette;
 }
+
+/**
+ * The pools with what their affinity was worth in the last day, and an empty line below. A third of the room at the most: the
+ * keys are what is watched.
+ */
+export function poolsTableOf(
+  { status, affinity }: Pick<Look, "status" | "affinity">,
+  { room, colors }: Omit<TableOptions, "now">,
+): readonly string[] {
+  const { pools = [] } = affinity;
+  const { providers } = status;
+  const shown = providers.slice(0, Math.floor(room / 3) - linesBeside);
+  if (pools.length === 0 || shown.length === 0) return [];
+  const lines = formatTable(poolColumnsOf(colors, pools), shown, colors).trimEnd().split("\n");
+  const more = providers.length - shown.length;
+  const rest = more === 0 ? [] : [colors.dim(`and ${counted(more, "more provider")}: keywheel status shows all`)];
+  return [...lines, ...rest, ""];
+}
+
+/** The headings of the pools, how many are left out, and the empty line below them. */
+const linesBeside = 3;
 
 /** The keys in wheel order, pool by pool. Where there is no room for all, those that cannot serve come first. */
 export function tableOf(rows: readonly Row[], { now, room, colors }: TableOptions): readonly string[] {

@@ -2,10 +2,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { failed } from "../exit.ts";
 import { clip } from "../table.ts";
 import { type Context, printJson, say } from "./context.ts";
-import { changesBetween, rowsOf, tableOf } from "./watch-table.ts";
+import { changesBetween, poolsTableOf, rowsOf, tableOf } from "./watch-table.ts";
 import { Rates } from "./rates.ts";
 import { headOf } from "./status.ts";
-import type { KeyOnTheWire, List, Status } from "./wire.ts";
+import { readAffinity, withAffinity } from "./status-affinity.ts";
+import type { KeyOnTheWire, List, PoolAffinity, Status } from "./wire.ts";
 
 /** Everything that is shown, at one instant. */
 export interface Look {
@@ -13,24 +14,37 @@ export interface Look {
   readonly at: number;
   readonly status: Status;
   readonly keys: ReadonlyMap<string, readonly KeyOnTheWire[]>;
+  /** Of the last day. */
+  readonly affinity: { readonly at: number; readonly pools: readonly PoolAffinity[] | undefined };
 }
 
 const periodMs = 1000;
 /** With more keys than this they are asked for less often: their list is long. */
 const manyKeys = 1000;
 const longPeriodMs = 5000;
+/** The sums of a day change slowly, and the database is asked for them. */
+const affinityPeriodMs = 5000;
 
 /**
  * Follows how the gateway and its keys stand until it is interrupted, or nobody takes the results any more: on a terminal in a
- * table that stays in its place, else with a line for each change, with `--json` the status once a second.
+ * tables that stay in their place, else with a line for each change, with `--json` the status once a second.
  *
  * @throws CommandError (1) if no gateway runs: watching would keep the data directory from one that is to be started
  */
 export async function watchStatus(context: Context, signal: AbortSignal): Promise<void> {
   const { client, terminal, json } = context;
   if (client.url === undefined) throw failed(`No gateway runs on ${client.where}: there is nothing to watch.`);
-  if (json) return everySecond(signal, async () => printJson(context, await client.text("GET", "/status")));
+  if (json) return printEverySecond(context, signal);
   return terminal.isInteractive ? showLive(context, signal) : tellChanges(context, signal);
+}
+
+async function printEverySecond(context: Context, signal: AbortSignal): Promise<void> {
+  let affinity: Look["affinity"] | undefined;
+  await everySecond(signal, async () => {
+    const status = await context.client.call<Status>("GET", "/status");
+    affinity = await lookAtAffinity(context, affinity);
+    printJson(context, JSON.stringify(withAffinity(status, affinity.pools)));
+  });
 }
 
 async function tellChanges(context: Context, signal: AbortSignal): Promise<void> {
@@ -87,22 +101,32 @@ function linesOf(context: Context, look: Look, rates: Rates): readonly string[] 
   const head = [...headOf(context, look.status), ""];
   const foot = ["", colors.dim("Ctrl-C ends it.")];
   const room = Math.max(1, screen.size().rows - head.length - foot.length);
-  return [...head, ...tableOf(rowsOf(look, rates), { now: Date.now(), room, colors }), ...foot];
+  const pools = poolsTableOf(look, { room, colors });
+  const keys = tableOf(rowsOf(look, rates), { now: Date.now(), room: room - pools.length, colors });
+  return [...head, ...pools, ...keys, ...foot];
 }
 
-async function lookAt({ client }: Context, before: Look | undefined): Promise<Look> {
+async function lookAt(context: Context, before: Look | undefined): Promise<Look> {
+  const { client } = context;
+  const affinity = await lookAtAffinity(context, before?.affinity);
   const status = await client.call<Status>("GET", "/status");
   const at = Date.now();
   const isRecent = before !== undefined && at - before.at < longPeriodMs;
   if (before !== undefined && isRecent && status.counts.keys.total > manyKeys)
-    return { at: before.at, status, keys: before.keys };
+    return { at: before.at, status, affinity, keys: before.keys };
   const lists = await Promise.all(
     status.providers.map(async ({ id }) => {
       const { data } = await client.call<List<KeyOnTheWire>>("GET", `/providers/${id}/keys`);
       return [id, data] as const;
     }),
   );
-  return { at, status, keys: new Map(lists) };
+  return { at, status, affinity, keys: new Map(lists) };
+}
+
+async function lookAtAffinity(context: Context, before: Look["affinity"] | undefined): Promise<Look["affinity"]> {
+  if (before !== undefined && Date.now() - before.at < affinityPeriodMs) return before;
+  const pools = await readAffinity(context);
+  return { at: Date.now(), pools };
 }
 
 async function everySecond(signal: AbortSignal, act: () => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import { confirm } from "../prompt.ts";
 import { formatTable } from "../table.ts";
 import { type Context, enabledField, present, printJson, say, sayUndone, segment } from "./context.ts";
 import type { Delivery, List, NewWebhook, Webhook, WebhookTest } from "./wire.ts";
+import { readLength } from "./expiry.ts";
 import { ago, dateTime } from "./words.ts";
 
 /** A webhook in the words of the command line. */
@@ -11,6 +12,11 @@ export interface WebhookFlags {
   readonly event?: readonly string[];
   readonly enabled?: boolean;
   readonly disabled?: boolean;
+}
+
+export interface RotateFlags {
+  readonly overlap?: string;
+  readonly yes?: boolean;
 }
 
 export async function addWebhook(context: Context, url: string, flags: WebhookFlags): Promise<void> {
@@ -51,6 +57,30 @@ export async function setWebhook(
   if (context.json) return printJson(context, text);
   say(context, `Changed the webhook ${id}: ${statusOf(JSON.parse(text) as Webhook)}.`);
 }
+
+/** Makes its secret anew. @throws CommandError (2) if the overlap is no length of time */
+export async function rotateWebhook(context: Context, webhook: string, flags: RotateFlags): Promise<void> {
+  const { overlap = "24h" } = flags;
+  const overlapMs = readLength(overlap);
+  if (overlapMs === undefined || overlapMs > longestOverlapMs)
+    throw wrongWords(
+      `Expected \`--overlap\` to be a length of time up to 7d, such as 90m, 24h or 0, got "${overlap}".`,
+    );
+  const { id } = await findWebhook(context, webhook);
+  const sentence = "The receiver refuses what is sent until it has the new secret: no former one signs any more.";
+  if (overlapMs === 0 && !flags.yes && !(await confirm(context.terminal, sentence))) return sayUndone(context);
+  const text = await context.client.text("POST", `/webhooks/${segment(id)}/rotate`, { overlap_ms: overlapMs });
+  if (context.json) return printJson(context, text);
+  const { secret, former_secret_until: until } = JSON.parse(text) as NewWebhook;
+  const former =
+    until === null
+      ? "No former one signs any more: give it to the receiver now."
+      : `The former one signs as well until ${dateTime(until)}: give the new one to the receiver before.`;
+  context.terminal.err(`This is the new secret of the webhook ${id}. It is shown once. ${former}\n`);
+  say(context, secret);
+}
+
+const longestOverlapMs = 7 * 86_400_000;
 
 export async function removeWebhook(
   context: Context,

@@ -12,7 +12,7 @@ import { logRequest } from "./access-log.ts";
 import type { Core } from "./core.ts";
 import type { LoadRoom } from "./load-room.ts";
 import type { OtelRoom } from "./otel-room.ts";
-import { readKeys } from "./readings.ts";
+import { readAffinity, readKeys } from "./readings.ts";
 
 export interface DataPlaneParts extends Pick<DataPlaneDeps, "upstream" | "isOwnPage" | "limits"> {
   readonly catalog: CatalogView;
@@ -88,7 +88,7 @@ export interface MetricsParts {
 
 /** What is counted, over all processes of this gateway. */
 export function openMetrics(core: Core, { total, inFlight }: MetricsParts): Metrics {
-  const { catalog, clock, events, sharing, store, redact } = core;
+  const { activity, catalog, clock, events, sharing, store, redact } = core;
   const metrics = new Metrics({
     version: programVersion(),
     slugOf: (id) => slugOf(catalog, id),
@@ -97,6 +97,7 @@ export function openMetrics(core: Core, { total, inFlight }: MetricsParts): Metr
       return {
         providers: catalog.providers.list().map(({ record }) => record.slug),
         keys: await readKeys(catalog, { inFlight: await inFlight(), now: clock.now(), redact }),
+        affinity: readAffinity(activity.kept.affinityTotals(), (id) => slugOf(catalog, id)),
         requestsRunning: running,
         requestsLimit: mostRunning,
         refusedShare,

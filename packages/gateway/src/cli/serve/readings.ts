@@ -1,6 +1,8 @@
 import type { KeyView } from "../../catalog/provider-entry.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { AffinitySum } from "../../store/store.ts";
 import type { KeyReading } from "../../telemetry/key-gauges.ts";
+import type { AffinityReading, AffinityResult } from "../../telemetry/metrics.ts";
 
 export interface ReadingParts {
   /** Requests under way by key, over all processes. */
@@ -35,4 +37,21 @@ function keyReadings(provider: string, views: readonly KeyView[], { inFlight, no
       boundSessions,
     };
   });
+}
+
+/** What became of affinity, for the metrics. What nothing ties to a key, and providers that are gone, are left out. */
+export function readAffinity(
+  sums: readonly AffinitySum[],
+  slugOf: (providerId: string) => string | undefined,
+): readonly AffinityReading[] {
+  return sums.flatMap(({ providerId, source, fate, requests, inputTokens, cacheReadTokens, cacheWriteTokens }) => {
+    const provider = slugOf(providerId);
+    if (provider === undefined || source === "none") return [];
+    return [{ provider, source, result: resultOf(fate), requests, inputTokens, cacheReadTokens, cacheWriteTokens }];
+  });
+}
+
+function resultOf(fate: string): AffinityResult {
+  if (fate === "kept") return "hit";
+  return fate === "new" ? "unbound" : "moved";
 }

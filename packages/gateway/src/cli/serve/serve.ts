@@ -121,7 +121,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
   life.urls.push(opened.url);
 
   const upkeep = startUpkeep(core, log);
-  runOutbox(outbox, core);
+  const webhooks = runOutbox(outbox, core);
 
   return {
     url: opened.url,
@@ -135,7 +135,7 @@ export async function serve(core: Core, parts: GatewayParts): Promise<Gateway> {
       withdraw(options);
       core.events.close();
       const outcome = await opened.stop(patience);
-      await outbox.close();
+      await webhooks.close();
       await otel?.close();
       await upstream.close();
       await upkeep.stop();

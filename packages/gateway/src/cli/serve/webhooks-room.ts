@@ -11,6 +11,7 @@ import {
   type SentWebhook,
   type TestOutcome,
 } from "../../webhooks/outbox.ts";
+import { ExhaustedPools } from "../../webhooks/exhausted-pools.ts";
 import { WebhookWatch } from "../../webhooks/webhook-watch.ts";
 import { programVersion } from "../version.ts";
 import type { Core } from "./core.ts";
@@ -38,29 +39,63 @@ export function createOutbox({ catalog, clock, store }: Core, { upstream, log, o
   });
 }
 
+export interface RunningWebhooks {
+  /** Ends what is under way; what waits is sent after the next start. May be called twice. */
+  close(): Promise<void>;
+}
+
 /** Tells webhooks what happens from here on, and what waits from before. */
-export function runOutbox(outbox: Outbox, core: Core): void {
-  const { catalog, redact } = core;
+export function runOutbox(outbox: Outbox, core: Core): RunningWebhooks {
+  const { catalog, redact, store, clock } = core;
+  const provider = (id: string): { id: string; slug: string; name: string } | undefined => {
+    const record = catalog.providers.find(id)?.record;
+    return record && { id, slug: record.slug, name: record.name };
+  };
+  const pools = new ExhaustedPools({
+    redact,
+    store,
+    clock,
+    provider,
+    tell: (told) => outbox.tellOfPool(told),
+    canServe: (id) => canServe(core, id),
+  });
   const watch = new WebhookWatch({
     redact,
+    provider,
     tell: (told) => outbox.tell(told),
-    provider: (id) => {
-      const record = catalog.providers.find(id)?.record;
-      return record && { id, slug: record.slug, name: record.name };
+    key: (id) => {
+      const record = catalog.recordOfKey(id);
+      return record && { ...record, refusedFrom: catalog.refusedFrom(id) };
     },
-    key: (id) => catalog.recordOfKey(id),
     refusedKeys: refusedKeysOf(core),
   });
   core.onPoolEvent((event: PoolEvent) => watch.poolEvent(event));
-  core.onCatalogEvent((event: CatalogEvent) => watch.catalogEvent(event));
-  core.onNotice((event) => watch.notice(event));
+  core.onCatalogEvent((event: CatalogEvent) => {
+    watch.catalogEvent(event);
+    pools.catalogEvent(event);
+  });
+  core.onNotice((event) => pools.notice(event));
   outbox.start();
+  pools.start();
+  return {
+    close: async () => {
+      await pools.close();
+      await outbox.close();
+    },
+  };
 }
 
-function* refusedKeysOf({ catalog }: Core): Iterable<{ readonly id: string; readonly at: number }> {
+/** Whether a key could take the next turn; an empty pool is served by the provider's own key. */
+async function canServe({ catalog }: Core, providerId: string): Promise<boolean> {
+  const entry = catalog.providers.find(providerId);
+  if (entry === undefined) return false;
+  return entry.hasKeys ? (await entry.pool.preview(1)).length > 0 : entry.providerSecret() !== undefined;
+}
+
+function* refusedKeysOf({ catalog }: Core): Iterable<string> {
   for (const entry of catalog.providers.list()) {
     for (const { record } of entry.cells()) {
-      if (!record.enabled && record.disabledReason !== null) yield { id: record.id, at: record.disabledReason.at };
+      if (!record.enabled && record.disabledReason !== null) yield record.id;
     }
   }
 }

@@ -5,12 +5,14 @@ import {
   newWebhookSchema,
   webhookCreateSchema,
   webhookPatchSchema,
+  webhookRotationSchema,
   webhookSchema,
   webhookTestSchema,
 } from "../../contract/webhook.ts";
 import { listOf } from "../../contract/wire.ts";
 import { security } from "../security.ts";
 import { guarded, problems, withBody } from "../problems.ts";
+import type { WebhookRecord } from "../../store/store.ts";
 import { deliveryToWire, webhookToWire } from "../webhook-wire.ts";
 
 const params = z.object({ id: z.string().openapi({ example: "whk_k3m5q2x7a4b6c2d5e7f3" }) });
@@ -47,7 +49,7 @@ const routes = {
     path: "/api/webhooks/{id}",
     tags: ["webhooks"],
     summary: "Change a webhook",
-    description: "What is left out stays, and so does the secret.",
+    description: "What is left out stays, and so does the secret: `rotate` changes that.",
     security,
     request: { params, body: { required: true, content: { "application/json": { schema: webhookPatchSchema } } } },
     responses: {
@@ -78,6 +80,21 @@ const routes = {
       ...problems(...guarded, 404, 503),
     },
   }),
+  rotate: createRoute({
+    method: "post",
+    path: "/api/webhooks/{id}/rotate",
+    tags: ["webhooks"],
+    summary: "Make the secret of a webhook anew",
+    description:
+      "The new secret is shown in this answer and never again. For `overlap_ms` what is sent has a signature of each, so that " +
+      "the receiver can be changed meanwhile and refuses nothing. Up to four former secrets may overlap.",
+    security,
+    request: { params, body: { required: true, content: { "application/json": { schema: webhookRotationSchema } } } },
+    responses: {
+      200: { description: "The webhook", content: { "application/json": { schema: newWebhookSchema } } },
+      ...problems(...withBody, 404, 409),
+    },
+  }),
   deliveries: createRoute({
     method: "get",
     path: "/api/webhooks/{id}/deliveries",
@@ -95,17 +112,23 @@ const routes = {
   }),
 };
 
-export function addWebhookRoutes(app: ControlApp, { catalog, store, testWebhook }: ControlPlaneDeps): void {
+export function addWebhookRoutes(app: ControlApp, { catalog, store, clock, testWebhook }: ControlPlaneDeps): void {
   const { webhooks } = catalog;
-  app.openapi(routes.list, (c) => c.json({ data: webhooks.list().map(webhookToWire) }, 200));
+  const toWire = (record: WebhookRecord) => webhookToWire(record, clock.now());
+  app.openapi(routes.list, (c) => c.json({ data: webhooks.list().map(toWire) }, 200));
   app.openapi(routes.create, async (c) => {
     const { record, secret } = await webhooks.add(c.req.valid("json"));
-    return c.json({ ...webhookToWire(record), secret: secret.reveal() }, 201);
+    return c.json({ ...toWire(record), secret: secret.reveal() }, 201);
   });
   app.openapi(routes.change, async (c) => {
     const { name, url, events, enabled } = c.req.valid("json");
     const record = await webhooks.change(c.req.valid("param").id, { name, url, events, enabled });
-    return c.json(webhookToWire(record), 200);
+    return c.json(toWire(record), 200);
+  });
+  app.openapi(routes.rotate, async (c) => {
+    const { overlap_ms: overlapMs } = c.req.valid("json");
+    const { record, secret } = await webhooks.rotate(c.req.valid("param").id, overlapMs);
+    return c.json({ ...toWire(record), secret: secret.reveal() }, 200);
   });
   app.openapi(routes.remove, async (c) => {
     await webhooks.remove(c.req.valid("param").id);

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { call } from "../../api/client.ts";
 import type { Webhook } from "../../api/openapi.ts";
 import { queryKeys } from "../../api/query-keys.ts";
+import { useFormat } from "../../format/format.ts";
 import { useNotify } from "../../parts/notify.ts";
 import { WebhookDeliveries } from "./webhook-deliveries.tsx";
 import { eventWords, nameOf } from "./webhook-facts.ts";
@@ -13,14 +14,16 @@ import classes from "./webhook-row.module.css";
 
 export interface WebhookRowProps {
   readonly webhook: Webhook;
+  readonly onRotate: () => void;
   readonly onRemove: () => void;
 }
 
 /** One webhook of the list: where it leads, what it is told, and what became of that. */
-export function WebhookRow({ webhook, onRemove }: WebhookRowProps): ReactNode {
+export function WebhookRow({ webhook, onRotate, onRemove }: WebhookRowProps): ReactNode {
   const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);
   const deliveriesId = useId();
+  const format = useFormat();
   const name = nameOf(webhook);
   return (
     <Paper component="li" withBorder radius="md" px="md" py="sm" className={classes.row}>
@@ -35,6 +38,11 @@ export function WebhookRow({ webhook, onRemove }: WebhookRowProps): ReactNode {
                 {webhook.url}
               </Text>
               <Events webhook={webhook} />
+              {webhook.former_secret_until !== null && (
+                <Text size="sm" c="dimmed">
+                  {t("webhooks.formerUntil", { until: format.dateTime(webhook.former_secret_until) })}
+                </Text>
+              )}
               {webhook.disabled_reason === "gone" && (
                 <Text size="sm" className={tones.bad ?? ""}>
                   {t("webhooks.gone")}
@@ -54,6 +62,9 @@ export function WebhookRow({ webhook, onRemove }: WebhookRowProps): ReactNode {
               aria-label={t("webhooks.deliveriesNamed", { name })}
             >
               {t("webhooks.deliveries")}
+            </Button>
+            <Button variant="default" size="xs" onClick={onRotate} aria-label={t("webhooks.rotateNamed", { name })}>
+              {t("webhooks.rotate")}
             </Button>
             <Button variant="default" size="xs" onClick={onRemove} aria-label={t("webhooks.removeNamed", { name })}>
               {t("webhooks.remove")}

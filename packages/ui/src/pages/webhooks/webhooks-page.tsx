@@ -9,6 +9,7 @@ import { LoadFailed } from "../../parts/load-failed.tsx";
 import { Page } from "../../parts/page.tsx";
 import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
 import { RemoveWebhookDialog } from "./remove-webhook-dialog.tsx";
+import { RotateSecretDialog } from "./rotate-secret-dialog.tsx";
 import { WebhookRow } from "./webhook-row.tsx";
 
 /** Where events are sent to. */
@@ -16,6 +17,7 @@ export function WebhooksPage(): ReactNode {
   const { t } = useTranslation();
   const { data: webhooks, error, refetch, isPending } = useQuery(webhooksQuery);
   const [isAdding, setAdding] = useState(false);
+  const [rotated, setRotated] = useState<Webhook>();
   const [removed, setRemoved] = useState<Webhook>();
   const isEmpty = webhooks?.length === 0;
   const add = (
@@ -46,11 +48,17 @@ export function WebhooksPage(): ReactNode {
       {webhooks && !isEmpty && (
         <Stack component="ul" gap="sm" m={0} p={0} role="list" aria-label={t("webhooks.heading")}>
           {webhooks.map((webhook) => (
-            <WebhookRow key={webhook.id} webhook={webhook} onRemove={() => setRemoved(webhook)} />
+            <WebhookRow
+              key={webhook.id}
+              webhook={webhook}
+              onRotate={() => setRotated(webhook)}
+              onRemove={() => setRemoved(webhook)}
+            />
           ))}
         </Stack>
       )}
       <AddWebhookDialog isOpen={isAdding} onClose={() => setAdding(false)} />
+      <RotateSecretDialog webhook={rotated} onClose={() => setRotated(undefined)} />
       <RemoveWebhookDialog webhook={removed} onClose={() => setRemoved(undefined)} />
     </Page>
   );
