@@ -21,9 +21,12 @@ export interface ShownCommands {
   readonly code: string;
 }
 
+/** How a page marks what is typed into a shell. Drawings are `text`. */
+export const shellLanguages = ["", "sh"];
+
 /** The pieces of shell of a page, each under its heading. */
 export function shellOf(text: string): readonly ShownCommands[] {
-  return piecesOf(text, ["sh"]);
+  return piecesOf(text, shellLanguages);
 }
 
 /**
@@ -62,10 +65,18 @@ function writeOneApi(path: string): void {
   db.close();
 }
 
-/**
- * @param prepared whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later
- */
-export async function aReader({ prepared }: { readonly prepared: boolean }): Promise<Reader> {
+export interface ReaderOptions {
+  /** Whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later. */
+  readonly prepared: boolean;
+  /** What the gateway finds in its environment besides. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stands here for addresses that a page invents. */
+  readonly instead?: ReadonlyMap<string, string>;
+  /** Programs that are not on this machine, by name: what stands for them, in bash. */
+  readonly programs?: Readonly<Record<string, string>>;
+}
+
+export async function aReader(options: ReaderOptions): Promise<Reader> {
   const home = mkdtempSync(join(tmpdir(), "keywheel-reader-"));
   const folder = join(home, "project");
   const shims = join(home, "shims");
@@ -76,7 +87,7 @@ export async function aReader({ prepared }: { readonly prepared: boolean }): Pro
   const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
   const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
   const gateway = await runGateway({
-    env: { OPENAI_KEY_1: keyFor("variable"), TEAM_KEY: "sk-test-team-0123456789abcdef" },
+    env: { OPENAI_KEY_1: keyFor("variable"), TEAM_KEY: "sk-test-team-0123456789abcdef", ...options.env },
   });
   const addresses = Object.fromEntries(kinds.map((kind, at) => [kind, providers[at]?.baseUrl]));
 
@@ -95,6 +106,8 @@ case "\${1:-}" in
     ready="$(mktemp -u)"; shift
     KEYWHEEL_DATA_DIR="$HOME/other" ${program} start "$@" --port 0 --ready-file "$ready" & pid=$!
     while [ ! -s "$ready" ]; do kill -0 $pid; sleep 0.1; done
+    # Somebody asks it something.
+    curl -s -o "$HOME/asked" "$(sed 's/.*"url": *"\\([^"]*\\)".*/\\1/' "$ready")/openai/v1/models"
     kill $pid; wait $pid; exit ;;
   token)
     # The admin token of this gateway is fixed by a variable; this one is not.
@@ -103,10 +116,12 @@ case "\${1:-}" in
       export KEYWHEEL_DATA_DIR="$HOME/other"
       set -- "$@" --yes
     fi ;;
-  rotate-master-key)
+  rotate-master-key | migrate)
     # While no gateway runs.
     export KEYWHEEL_DATA_DIR="$HOME/other"
     ${program} provider add openai > /dev/null ;;
+  webhook)
+    if [ "\${2:-}" = remove ]; then set -- "$@" --yes; fi ;;
   connect)
     # Where a gateway token is asked for, somebody types one.
     if [[ " $* " == *" --token - "* ]]; then
@@ -145,6 +160,7 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
     `curl -sS --fail-with-body "$ANTHROPIC_BASE_URL/v1/messages" -H 'anthropic-version: 2023-06-01' -H "authorization: Bearer $ANTHROPIC_AUTH_TOKEN" -H 'content-type: application/json' \\
   -d '{"model": "claude-test", "max_tokens": 8, "messages": [{"role": "user", "content": "Hello"}]}'\n`,
   );
+  for (const [name, text] of Object.entries(options.programs ?? {})) shim(name, text);
 
   const env = {
     PATH: [shims, process.env["PATH"]].join(delimiter),
@@ -155,7 +171,8 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
     KEYWHEEL_PASSPHRASE: "correct horse battery staple",
   };
   const type = async (code: string): Promise<string> => {
-    const script = code
+    const found = [...(options.instead ?? [])].reduce((text, [shown, here]) => text.replaceAll(shown, here), code);
+    const script = found
       .replaceAll("http://127.0.0.1:8787", gateway.url)
       .replaceAll("https://gateway.example", gateway.url)
       .replaceAll(/ --port \d+/g, "")
@@ -168,7 +185,7 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
       throw new Error(`${script}\n${stdout}\n${stderr}`, { cause: error });
     }
   };
-  if (prepared) {
+  if (options.prepared) {
     for (const kind of kinds) await type(`keywheel provider add ${kind}`);
     for (const name of ["Ada", "Ben"]) await type(`keywheel key add openai ${keyFor(name)} --label ${name}`);
   }
