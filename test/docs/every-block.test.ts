@@ -114,7 +114,7 @@ describe("commands in the middle of a sentence", () => {
   const calls = allPages().flatMap((page) =>
     [
       ...readFileSync(join(root, page), "utf8").matchAll(
-        /`(?:[A-Z_]+=\S+ |docker compose exec gateway-1 )*(?:npx )?keywheel ([a-z][^`]*)`/g,
+        /`(?:[A-Z_]+=\S+ |docker compose exec gateway-1 )*(?:npx (?:--prefix \S+ )?)?keywheel ([a-z][^`]*)`/g,
       ),
     ].map(([, call = ""]) => call),
   );

@@ -14,6 +14,7 @@ import {
 import { root } from "../../scripts/lib/root.mjs";
 
 const execute = promisify(execFile);
+const modules = join(root, "node_modules");
 
 /** A piece of shell that a page shows. */
 export interface ShownCommands {
@@ -83,7 +84,9 @@ export async function aReader(options: ReaderOptions): Promise<Reader> {
   for (const path of [folder, shims]) mkdirSync(path);
   const keys = ["Ada", "Ben", "one", "two", "typed", "variable"].map(keyFor);
   writeOneApi(join(folder, "one-api.db"));
-  writeFileSync(join(folder, "keys.txt"), `${keyFor("one")}\n${keyFor("two")},Second,2\n`);
+  const listed = `${keyFor("one")}\n${keyFor("two")},Second,2\n`;
+  for (const name of ["keys", "openai-keys", "anthropic-keys", "gemini-keys"])
+    writeFileSync(join(folder, `${name}.txt`), listed);
   const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
   const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
   const gateway = await runGateway({
@@ -143,13 +146,20 @@ if [ "\${1:-} \${2:-}" = "provider add" ]; then
 fi
 `,
   );
-  shim("npx", `[ "$1" = keywheel ] && shift && exec keywheel "$@"\necho "npx $*: not ours" >&2; exit 1\n`);
+  shim(
+    "npx",
+    `[ "$1" != --prefix ] || shift 2\n[ "$1" = keywheel ] && shift && exec keywheel "$@"\necho "npx $*: not ours" >&2; exit 1\n`,
+  );
   // test/package installs what is packed; here it is there already.
   shim(
     "npm",
     // Scripts of the repository are there, as \`scripts/lib/docs.test.ts\` looks; \`npm test\` is what runs this.
     `case "$*" in
   "install --global keywheel" | "install @keywheel/pool" | ci | test | run\\ *) exit 0 ;;
+  install\\ *)
+    # SDKs are here already, as the newest of their kind are.
+    for name in "\${@:2}"; do [ -e ${JSON.stringify(modules)}/"$name" ] || { echo "$name: no test installs that" >&2; exit 1; }; done
+    ln -sfn ${JSON.stringify(modules)} node_modules; exit 0 ;;
   start | start\\ --\\ *) shift; [ "\${1:-}" != -- ] || shift; exec keywheel start "$@" ;;
 esac\necho "npm $*: no test does that" >&2; exit 1\n`,
   );
