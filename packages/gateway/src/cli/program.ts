@@ -39,6 +39,7 @@ export function buildProgram(actions: Actions): Command {
   addConfigCommands(program, actions);
   addDemo(program, actions);
   addCompletion(program, actions);
+  addComplete(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -106,6 +107,17 @@ function addCompletion(program: Command, actions: Actions): void {
     ["source <(keywheel completion zsh)", "in ~/.zshrc, behind compinit"],
     ["keywheel completion fish | source", "in ~/.config/fish/config.fish"],
   ]);
+}
+
+/** What the scripts of `completion` ask, each time that a name is to be completed. */
+function addComplete(program: Command, actions: Actions): void {
+  program
+    .command("complete <kind>", { hidden: true })
+    .action((kind: string, flags: Flags) =>
+      actions.alone(flags, async ({ terminal }) =>
+        (await import("./commands/completion.ts")).printNames(terminal, kind),
+      ),
+    );
 }
 
 function addDemo(program: Command, actions: Actions): void {
