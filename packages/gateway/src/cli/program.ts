@@ -82,13 +82,15 @@ function addDoctor(program: Command, actions: Actions): void {
     .command("doctor")
     .description("check everything that a gateway needs, whether it runs or not")
     .option("--json", "as JSON");
-  const { host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient } =
-    startSettings;
-  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient]);
+  const { host, port, dataDir, databaseUrl, envFile, secretsDir, config } = startSettings;
+  const { requireToken, allowPrivateMetadata, upstreamClient } = startSettings;
+  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, secretsDir, config]);
+  addSettings(doctor, [requireToken, allowPrivateMetadata, upstreamClient]);
   doctor.action((flags: Flags) => actions.doctor(flags));
   example(doctor, [
     ["keywheel doctor", "exits with 1 if anything fails"],
     ["keywheel doctor --host 0.0.0.0", "would it start like this?"],
+    ["keywheel doctor --config keywheel.yaml", "and with this file?"],
   ]);
 }
 
