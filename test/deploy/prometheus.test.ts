@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { freePort } from "../../packages/testkit/src/free-port.ts";
 import { findPrometheus } from "../../scripts/lib/prometheus.mjs";
+import { piecesOf } from "../docs/shell.ts";
 import { eventually, poolOf } from "../pooled-provider.ts";
 
 // Rules and dashboard as they are shipped, read by a Prometheus that watches a gateway at work.
@@ -114,6 +115,50 @@ it("the rules are such, to Prometheus's own tool, and pass their tests", async (
   expect(checked.stdout).toContain(`${rules.length} rules found`);
   expect(tested.stdout + tested.stderr).toContain("SUCCESS");
 });
+
+/** What the pages show to people with a Prometheus of their own. */
+const pages = ["docs/observability.md", "deploy/prometheus/README.md", "docs/ko/observability.md"].map((page) =>
+  readFileSync(join(deploy, "..", page), "utf8"),
+);
+
+it("the configuration that the pages show is one, also with the line for what is not on loopback", async () => {
+  const shown = pages.flatMap((text) => piecesOf(text, ["yaml"]).map(({ code }) => code));
+  const beyond = shown.map((code) => code.replace(/# (authorization: .*)$/m, "$1"));
+  const folder = mkdtempSync(join(tmpdir(), "keywheel-promtool-"));
+  try {
+    copyFileSync(rulesFile, join(folder, "keywheel.rules.yml"));
+    writeFileSync(join(folder, "token"), "invented");
+    const files = [...new Set([...shown, ...beyond])].map((code, at) => {
+      const file = join(folder, `prometheus-${at}.yml`);
+      writeFileSync(file, code.replace("/etc/prometheus/keywheel-admin-token", join(folder, "token")));
+      return file;
+    });
+
+    const { stdout } = await run(program("promtool"), ["check", "config", ...files]);
+
+    expect(stdout.match(/SUCCESS: \S+ is valid prometheus config file syntax/g)).toHaveLength(files.length);
+    expect(files.length).toBeGreaterThan(3);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+it("the questions that the pages show have answers", async () => {
+  await using pool = await poolOf(gateway, { weights: [1, 1] });
+  const questions = pages.flatMap((text) => piecesOf(text, ["promql"]).flatMap(({ code }) => code.split("\n\n")));
+
+  const found = await eventually(
+    async () => {
+      await pool.turns(4);
+      await pool.turns(1, { session: "a chat" });
+      return Promise.all(questions.map(query));
+    },
+    (answers) => answers.every((answer) => answer.length > 0),
+    { what: "all of them to be answered", timeoutMs: 30_000 },
+  );
+
+  expect(found.length).toBe(6);
+}, 60_000);
 
 it("the metrics are well-formed, to Prometheus's own tool", async () => {
   await using pool = await poolOf(gateway, { weights: [1, 1] });

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { runGateway, type RunningGateway, type ScriptedProvider, startScriptedProvider } from "@keywheel/testkit";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/root.mjs";
+import { aReader } from "./shell.ts";
 
 const run = promisify(execFile);
 const pages = join(root, "docs", "clients");
@@ -30,8 +31,12 @@ const snippets = names
     ),
   );
 const typescript = snippets.filter(({ language }) => language === "ts");
-const shell = snippets.filter(({ page, language }) => page !== "README" && language === "sh");
-const fromElsewhere = snippets.filter(({ page }) => page === "README");
+const shell = snippets.filter(({ page, code }) => page !== "README" && code.startsWith("curl "));
+const [fromOwnFolder, ...fromElsewhere] = snippets.filter(({ page }) => page === "README");
+/** How one comes to the first answer: what is typed, and a file that is written. */
+const steps = snippets.filter(
+  ({ page, language, code }) => page !== "README" && language === "sh" && !shell.some((one) => one.code === code),
+);
 
 const slugs = ["openai", "anthropic", "gemini"] as const;
 
@@ -76,7 +81,7 @@ describe("the pages of clients", () => {
     const list = readFileSync(join(pages, "README.md"), "utf8");
 
     for (const name of names.filter((one) => one !== "README")) expect(list).toContain(`](${name}.md)`);
-    const tried = new Set([...typescript, ...shell, ...fromElsewhere]);
+    const tried = new Set([...typescript, ...shell, ...steps, fromOwnFolder, ...fromElsewhere]);
     expect(snippets.filter((one) => !tried.has(one))).toEqual([]);
     expect(typescript.length).toBeGreaterThan(10);
     expect(shell.length).toBeGreaterThan(3);
@@ -103,6 +108,36 @@ describe("the pages of clients", () => {
 
     expect(stdout).toMatch(/Hello|^\d+$/m);
     expect(requestsSince()).toBe(1);
+  });
+
+  it.each([...new Set(steps.map(({ page }) => page))])(
+    "lead somebody who has nothing but a clone and the page to an answer: %s",
+    { timeout: 60_000 },
+    async (page) => {
+      await using reader = await aReader({ prepared: false });
+      const written = /^In `([\w.]+)`:\n\n```ts\n(.*?)^```$/ms.exec(readFileSync(join(pages, `${page}.md`), "utf8"));
+
+      const printed: string[] = [];
+      for (const { code } of steps.filter((one) => one.page === page)) {
+        if (code.startsWith("node ")) {
+          const [, file = "", text = ""] = written ?? [];
+          writeFileSync(join(reader.folder, file), text.replaceAll("http://127.0.0.1:8787", reader.gateway.url));
+        }
+        printed.push(await reader.type(code));
+      }
+      for (const { code } of shell.filter((one) => one.page === page)) printed.push(await reader.type(code));
+
+      expect(printed.at(-1)).toContain("Hello");
+    },
+  );
+
+  it("tell how a file is written where one is, with the clone elsewhere", { timeout: 60_000 }, async () => {
+    await using reader = await aReader({ prepared: true });
+
+    await reader.type(`mkdir program && cd program\n${fromOwnFolder?.code}`);
+
+    const env = readFileSync(join(reader.folder, "program", ".env"), "utf8");
+    expect(env).toContain(`OPENAI_BASE_URL=${reader.gateway.url}/openai/v1`);
   });
 
   it("connect a client from another machine", async () => {

@@ -20,6 +20,8 @@ const written = [
   ["docs/providers.md", true],
   ["docs/api-reference.md", true],
   ["docs/troubleshooting.md", true],
+  ["docs/moving-in.md", true],
+  ["CONTRIBUTING.md", false],
   ["packages/gateway/README.md", false],
 ] as const;
 

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/lib/build.mjs";
 import { root } from "../../scripts/lib/root.mjs";
 import { run } from "../library/packed.ts";
-import { aReader, piecesOf, type Reader, type ShownCommands } from "./shell.ts";
+import { aReader, piecesOf, type Reader, shellOf, type ShownCommands } from "./shell.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const operations = readFileSync(join(root, "docs", "operations.md"), "utf8");
@@ -25,7 +25,7 @@ function underHeadings(pieces: readonly ShownCommands[]): ReadonlyMap<string, re
 }
 
 describe("the README can be typed as it stands", () => {
-  const shown = underHeadings(piecesOf(readme, ["", "sh"]));
+  const shown = underHeadings(shellOf(readme));
 
   it.each([...shown])("%s", { timeout: 120_000 }, async (heading, code) => {
     await using reader = await readerUnder(heading);
@@ -44,7 +44,7 @@ describe("the README can be typed as it stands", () => {
 });
 
 describe("so can what it has for operators", () => {
-  it.each([...underHeadings(piecesOf(operations, [""]))])("%s", { timeout: 60_000 }, async (heading, code) => {
+  it.each([...underHeadings(shellOf(operations))])("%s", { timeout: 60_000 }, async (heading, code) => {
     await using reader = await readerUnder(heading);
 
     for (const piece of code) {

@@ -14,6 +14,7 @@ import {
 import { root } from "../../scripts/lib/root.mjs";
 
 const execute = promisify(execFile);
+const modules = join(root, "node_modules");
 
 /** A piece of shell that a page shows. */
 export interface ShownCommands {
@@ -21,9 +22,12 @@ export interface ShownCommands {
   readonly code: string;
 }
 
+/** How a page marks what is typed into a shell. Drawings are `text`. */
+export const shellLanguages = ["", "sh"];
+
 /** The pieces of shell of a page, each under its heading. */
 export function shellOf(text: string): readonly ShownCommands[] {
-  return piecesOf(text, ["sh"]);
+  return piecesOf(text, shellLanguages);
 }
 
 /**
@@ -62,21 +66,31 @@ function writeOneApi(path: string): void {
   db.close();
 }
 
-/**
- * @param prepared whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later
- */
-export async function aReader({ prepared }: { readonly prepared: boolean }): Promise<Reader> {
+export interface ReaderOptions {
+  /** Whether two keys, Ada's and Ben's, are there for OpenAI already, as on pages that one reads later. */
+  readonly prepared: boolean;
+  /** What the gateway finds in its environment besides. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stands here for addresses that a page invents. */
+  readonly instead?: ReadonlyMap<string, string>;
+  /** Programs that are not on this machine, by name: what stands for them, in bash. */
+  readonly programs?: Readonly<Record<string, string>>;
+}
+
+export async function aReader(options: ReaderOptions): Promise<Reader> {
   const home = mkdtempSync(join(tmpdir(), "keywheel-reader-"));
   const folder = join(home, "project");
   const shims = join(home, "shims");
   for (const path of [folder, shims]) mkdirSync(path);
   const keys = ["Ada", "Ben", "one", "two", "typed", "variable"].map(keyFor);
   writeOneApi(join(folder, "one-api.db"));
-  writeFileSync(join(folder, "keys.txt"), `${keyFor("one")}\n${keyFor("two")},Second,2\n`);
+  const listed = `${keyFor("one")}\n${keyFor("two")},Second,2\n`;
+  for (const name of ["keys", "openai-keys", "anthropic-keys", "gemini-keys"])
+    writeFileSync(join(folder, `${name}.txt`), listed);
   const kinds = ["openai", "anthropic", "gemini"] as const satisfies readonly ScriptedKind[];
   const providers = await Promise.all(kinds.map((kind) => startScriptedProvider({ kind, keys })));
   const gateway = await runGateway({
-    env: { OPENAI_KEY_1: keyFor("variable"), TEAM_KEY: "sk-test-team-0123456789abcdef" },
+    env: { OPENAI_KEY_1: keyFor("variable"), TEAM_KEY: "sk-test-team-0123456789abcdef", ...options.env },
   });
   const addresses = Object.fromEntries(kinds.map((kind, at) => [kind, providers[at]?.baseUrl]));
 
@@ -95,6 +109,8 @@ case "\${1:-}" in
     ready="$(mktemp -u)"; shift
     KEYWHEEL_DATA_DIR="$HOME/other" ${program} start "$@" --port 0 --ready-file "$ready" & pid=$!
     while [ ! -s "$ready" ]; do kill -0 $pid; sleep 0.1; done
+    # Somebody asks it something.
+    curl -s -o "$HOME/asked" "$(sed 's/.*"url": *"\\([^"]*\\)".*/\\1/' "$ready")/openai/v1/models"
     kill $pid; wait $pid; exit ;;
   token)
     # The admin token of this gateway is fixed by a variable; this one is not.
@@ -103,10 +119,12 @@ case "\${1:-}" in
       export KEYWHEEL_DATA_DIR="$HOME/other"
       set -- "$@" --yes
     fi ;;
-  rotate-master-key)
+  rotate-master-key | migrate)
     # While no gateway runs.
     export KEYWHEEL_DATA_DIR="$HOME/other"
     ${program} provider add openai > /dev/null ;;
+  webhook)
+    if [ "\${2:-}" = remove ]; then set -- "$@" --yes; fi ;;
   connect)
     # Where a gateway token is asked for, somebody types one.
     if [[ " $* " == *" --token - "* ]]; then
@@ -128,13 +146,20 @@ if [ "\${1:-} \${2:-}" = "provider add" ]; then
 fi
 `,
   );
-  shim("npx", `[ "$1" = keywheel ] && shift && exec keywheel "$@"\necho "npx $*: not ours" >&2; exit 1\n`);
+  shim(
+    "npx",
+    `[ "$1" != --prefix ] || shift 2\n[ "$1" = keywheel ] && shift && exec keywheel "$@"\necho "npx $*: not ours" >&2; exit 1\n`,
+  );
   // test/package installs what is packed; here it is there already.
   shim(
     "npm",
     // Scripts of the repository are there, as \`scripts/lib/docs.test.ts\` looks; \`npm test\` is what runs this.
     `case "$*" in
   "install --global keywheel" | "install @keywheel/pool" | ci | test | run\\ *) exit 0 ;;
+  install\\ *)
+    # SDKs are here already, as the newest of their kind are.
+    for name in "\${@:2}"; do [ -e ${JSON.stringify(modules)}/"$name" ] || { echo "$name: no test installs that" >&2; exit 1; }; done
+    ln -sfn ${JSON.stringify(modules)} node_modules; exit 0 ;;
   start | start\\ --\\ *) shift; [ "\${1:-}" != -- ] || shift; exec keywheel start "$@" ;;
 esac\necho "npm $*: no test does that" >&2; exit 1\n`,
   );
@@ -145,6 +170,7 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
     `curl -sS --fail-with-body "$ANTHROPIC_BASE_URL/v1/messages" -H 'anthropic-version: 2023-06-01' -H "authorization: Bearer $ANTHROPIC_AUTH_TOKEN" -H 'content-type: application/json' \\
   -d '{"model": "claude-test", "max_tokens": 8, "messages": [{"role": "user", "content": "Hello"}]}'\n`,
   );
+  for (const [name, text] of Object.entries(options.programs ?? {})) shim(name, text);
 
   const env = {
     PATH: [shims, process.env["PATH"]].join(delimiter),
@@ -155,7 +181,8 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
     KEYWHEEL_PASSPHRASE: "correct horse battery staple",
   };
   const type = async (code: string): Promise<string> => {
-    const script = code
+    const found = [...(options.instead ?? [])].reduce((text, [shown, here]) => text.replaceAll(shown, here), code);
+    const script = found
       .replaceAll("http://127.0.0.1:8787", gateway.url)
       .replaceAll("https://gateway.example", gateway.url)
       .replaceAll(/ --port \d+/g, "")
@@ -168,7 +195,7 @@ esac\necho "npm $*: no test does that" >&2; exit 1\n`,
       throw new Error(`${script}\n${stdout}\n${stderr}`, { cause: error });
     }
   };
-  if (prepared) {
+  if (options.prepared) {
     for (const kind of kinds) await type(`keywheel provider add ${kind}`);
     for (const name of ["Ada", "Ben"]) await type(`keywheel key add openai ${keyFor(name)} --label ${name}`);
   }

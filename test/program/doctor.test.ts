@@ -1,7 +1,7 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runGateway, startScriptedProvider } from "@keywheel/testkit";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { aHome, runCommand } from "./run-command.ts";
 
 interface Report {
@@ -56,6 +56,94 @@ it("looks at everything, with a running gateway and without one", async () => {
   // No key was shown to the provider.
   expect(provider.requests.length).toBe(2);
   expect(JSON.stringify(provider.requests.map(({ rawHeaders }) => rawHeaders))).not.toContain("sk-test");
+});
+
+describe("a keywheel.yaml", () => {
+  const written = (place: { readonly home: string }, text: string, mode = 0o600): string => {
+    const file = join(place.home, "keywheel.yaml");
+    writeFileSync(file, text);
+    chmodSync(file, mode);
+    return file;
+  };
+  const aboutFile = ({ report }: Awaited<ReturnType<typeof examine>>) =>
+    report.checks.filter(({ name }) => name === "configuration_file");
+
+  it("is fine when it can be taken up and its secrets can be read", async () => {
+    using place = aHome();
+    const secrets = join(place.home, "secrets");
+    mkdirSync(secrets);
+    writeFileSync(join(secrets, "openai"), "sk-test-from-a-file-0123456789", { mode: 0o600 });
+    const text = `version: 1\nproviders:\n  openai:\n    keys: [ "file:${join(secrets, "openai")}", $MY_KEY ]\n`;
+    const words = ["--config", written(place, text), "--secrets-dir", secrets];
+
+    const found = await examine(place.home, words, { MY_KEY: "sk-test-of-a-variable-0123456789" });
+
+    expect([found.code, found.troubles]).toEqual([0, []]);
+    expect(aboutFile(found)).toMatchObject([
+      { state: "ok", message: expect.stringContaining("1 provider, 2 keys") as string },
+    ]);
+  });
+
+  it("fails with every mistake in its line, and no key", async () => {
+    using place = aHome();
+    const text = "version: 1\nproviders:\n  openai:\n    keys:\n      - { api_key: sk-test-0123456789, weight: 0 }\n";
+
+    const found = await examine(place.home, [], { KEYWHEEL_CONFIG: written(place, text) });
+
+    expect(found.code).toBe(1);
+    const [check, ...others] = found.troubles.filter(({ state }) => state === "fail");
+    expect(check).toMatchObject({
+      name: "configuration_file",
+      message: expect.stringMatching(/1 mistake: 5:\d+.*weight/) as string,
+    });
+    expect(others).toEqual([]);
+    expect(JSON.stringify(found.report)).not.toContain("sk-test-0123456789");
+  });
+
+  it("is warned about for secrets that are not there, and for what others may write", async () => {
+    using place = aHome();
+    const text = `version: 1\nproviders:\n  openai:\n    keys: [ "file:${place.home}/none", $NOT_SET, "keychain:mine" ]\n`;
+    const words = ["--config", written(place, text, 0o666), "--secrets-dir", place.home];
+
+    const found = await examine(place.home, words);
+
+    const told = aboutFile(found);
+    expect(told.map(({ state }) => state)).toEqual(["warn", "warn"]);
+    expect(told[0]?.message).toMatch(/none.*NOT_SET/);
+    expect(told[1]?.advice).toContain("chmod go-w");
+    expect(found.code).toBe(0);
+  });
+
+  it("is asked of the gateway that follows it: what it has not taken up, it says", async () => {
+    using place = aHome();
+    const file = written(place, "version: 1\nproviders: {}\n");
+    const dataDir = join(place.home, "data");
+    await using gateway = await runGateway({ dataDir, env: { KEYWHEEL_CONFIG: file } });
+    const words = ["--data-dir", dataDir];
+
+    const before = await examine(place.home, words);
+    written(place, "version: 2\n");
+    await gateway.api("POST", "/config/reload", {});
+    const after = await examine(place.home, words);
+
+    expect(aboutFile(before)).toMatchObject([{ state: "ok", message: expect.stringContaining(file) as string }]);
+    expect([after.code, aboutFile(after)]).toMatchObject([
+      1,
+      [{ state: "fail", message: expect.stringContaining("goes on") as string }],
+    ]);
+  });
+
+  it("fails when it cannot be read", async () => {
+    using place = aHome();
+    const folder = join(place.home, "keywheel.yaml");
+    mkdirSync(folder);
+
+    const found = await examine(place.home, ["--config", folder]);
+
+    expect(aboutFile(found)).toMatchObject([
+      { state: "fail", message: expect.stringContaining("cannot be read") as string },
+    ]);
+  });
 });
 
 it("says what is wrong and what to do, in a line each, and fails", async () => {

@@ -73,8 +73,9 @@ const calls: Readonly<Record<string, string>> = {
   version: "",
   demo: "--no-open --seconds 5",
 };
-/** One that goes on until it is ended, and those that need a gateway which follows a file, or has served a session. */
-const others = ["start", "config reload", "session show"];
+/** One that goes on until it is ended, and those that need a gateway which follows a file, or has served a session. The last one
+ * is for shells alone. */
+const others = ["start", "config reload", "session show", "complete"];
 
 it("knows how each command is called: say it in this test where you add one", () => {
   expect([...Object.keys(calls), ...others].sort()).toEqual([...commands].sort());

@@ -39,6 +39,7 @@ export function buildProgram(actions: Actions): Command {
   addConfigCommands(program, actions);
   addDemo(program, actions);
   addCompletion(program, actions);
+  addComplete(program, actions);
   program
     .command("version")
     .description("print the version")
@@ -81,13 +82,15 @@ function addDoctor(program: Command, actions: Actions): void {
     .command("doctor")
     .description("check everything that a gateway needs, whether it runs or not")
     .option("--json", "as JSON");
-  const { host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient } =
-    startSettings;
-  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, requireToken, allowPrivateMetadata, upstreamClient]);
+  const { host, port, dataDir, databaseUrl, envFile, secretsDir, config } = startSettings;
+  const { requireToken, allowPrivateMetadata, upstreamClient } = startSettings;
+  addSettings(doctor, [host, port, dataDir, databaseUrl, envFile, secretsDir, config]);
+  addSettings(doctor, [requireToken, allowPrivateMetadata, upstreamClient]);
   doctor.action((flags: Flags) => actions.doctor(flags));
   example(doctor, [
     ["keywheel doctor", "exits with 1 if anything fails"],
     ["keywheel doctor --host 0.0.0.0", "would it start like this?"],
+    ["keywheel doctor --config keywheel.yaml", "and with this file?"],
   ]);
 }
 
@@ -106,6 +109,17 @@ function addCompletion(program: Command, actions: Actions): void {
     ["source <(keywheel completion zsh)", "in ~/.zshrc, behind compinit"],
     ["keywheel completion fish | source", "in ~/.config/fish/config.fish"],
   ]);
+}
+
+/** What the scripts of `completion` ask, each time that a name is to be completed. */
+function addComplete(program: Command, actions: Actions): void {
+  program
+    .command("complete <kind>", { hidden: true })
+    .action((kind: string, flags: Flags) =>
+      actions.alone(flags, async ({ terminal }) =>
+        (await import("./commands/completion.ts")).printNames(terminal, kind),
+      ),
+    );
 }
 
 function addDemo(program: Command, actions: Actions): void {

@@ -107,7 +107,7 @@ const versionPhrase = "1: the version of this file's format";
 function configFileOf<Key extends z.ZodType>(key: Key) {
   return z.strictObject(
     {
-      $schema: z.string().optional(),
+      $schema: z.string().optional().meta({ description: "Where this schema lies, for editors; it changes nothing." }),
       version: z.literal(1, expects(versionPhrase)).meta({ description: "Of the format of this file." }),
       providers: z
         .record(z.string(), providerOf(key), expects("an object: a provider under each slug; `{}` for none"))

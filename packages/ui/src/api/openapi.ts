@@ -277,9 +277,9 @@ export type Provider = {
 
 export type Settings = {
   cooldown: {
-    /** The rest after the first failure; each further one doubles it. */
+    /** The rest after the first failure, ms; each further one doubles it. */
     base_ms: number;
-    /** The longest rest; at least `base_ms`. */
+    /** The longest rest, ms; at least `base_ms`. */
     cap_ms: number;
     /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
     scope: "key" | "model";
@@ -287,7 +287,7 @@ export type Settings = {
   affinity: {
     /** Whether the requests of a session stay with one key. */
     enabled: boolean;
-    /** A session unused for so long is forgotten. */
+    /** A session unused for so long, ms, is forgotten. */
     idle_ttl_ms: number;
   };
   retry: {
@@ -295,14 +295,14 @@ export type Settings = {
     provider_errors: number;
   };
   timeouts: {
-    /** Until a connection to the provider stands. */
+    /** Until a connection to the provider stands, ms. */
     connect_ms: number;
-    /** From the end of the request to the first byte of the answer. */
+    /** From the end of the request to the first byte of the answer, ms. */
     headers_ms: number;
-    /** Between two pieces of a response. */
+    /** Between two pieces of a response, ms. */
     idle_ms: number;
   };
-  /** The largest request body that is taken. */
+  /** The largest request body that is taken, bytes. */
   max_body_bytes: number;
 };
 
@@ -347,33 +347,37 @@ export type ProviderCreate = {
 };
 
 export type SettingsPatch = {
+  /** How long a key rests that is limited (429, 529). */
   cooldown?: {
-    /** The rest after the first failure; each further one doubles it. */
+    /** The rest after the first failure, ms; each further one doubles it. */
     base_ms?: number | null;
-    /** The longest rest; at least `base_ms`. */
+    /** The longest rest, ms; at least `base_ms`. */
     cap_ms?: number | null;
     /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
     scope?: "key" | "model" | null;
   } | null;
+  /** Whether and how long a session stays with its key. */
   affinity?: {
     /** Whether the requests of a session stay with one key. */
     enabled?: boolean | null;
-    /** A session unused for so long is forgotten. */
+    /** A session unused for so long, ms, is forgotten. */
     idle_ttl_ms?: number | null;
   } | null;
+  /** What is tried again beyond failures of a key. */
   retry?: {
     /** How often a request is repeated after an error that is the provider's own (500, 502, 503 …). */
     provider_errors?: number | null;
   } | null;
+  /** How long the provider is waited for. */
   timeouts?: {
-    /** Until a connection to the provider stands. */
+    /** Until a connection to the provider stands, ms. */
     connect_ms?: number | null;
-    /** From the end of the request to the first byte of the answer. */
+    /** From the end of the request to the first byte of the answer, ms. */
     headers_ms?: number | null;
-    /** Between two pieces of a response. */
+    /** Between two pieces of a response, ms. */
     idle_ms?: number | null;
   } | null;
-  /** The largest request body that is taken. */
+  /** The largest request body that is taken, bytes. */
   max_body_bytes?: number | null;
 } | null;
 
@@ -411,33 +415,37 @@ export type ProviderPatch = {
   enabled?: boolean;
   /** Merged; null brings all defaults back. */
   settings?: {
+    /** How long a key rests that is limited (429, 529). */
     cooldown?: {
-      /** The rest after the first failure; each further one doubles it. */
+      /** The rest after the first failure, ms; each further one doubles it. */
       base_ms?: number | null;
-      /** The longest rest; at least `base_ms`. */
+      /** The longest rest, ms; at least `base_ms`. */
       cap_ms?: number | null;
       /** `model`: a limit that is proven to be one model's rests the key for that model alone. */
       scope?: "key" | "model" | null;
     } | null;
+    /** Whether and how long a session stays with its key. */
     affinity?: {
       /** Whether the requests of a session stay with one key. */
       enabled?: boolean | null;
-      /** A session unused for so long is forgotten. */
+      /** A session unused for so long, ms, is forgotten. */
       idle_ttl_ms?: number | null;
     } | null;
+    /** What is tried again beyond failures of a key. */
     retry?: {
       /** How often a request is repeated after an error that is the provider's own (500, 502, 503 …). */
       provider_errors?: number | null;
     } | null;
+    /** How long the provider is waited for. */
     timeouts?: {
-      /** Until a connection to the provider stands. */
+      /** Until a connection to the provider stands, ms. */
       connect_ms?: number | null;
-      /** From the end of the request to the first byte of the answer. */
+      /** From the end of the request to the first byte of the answer, ms. */
       headers_ms?: number | null;
-      /** Between two pieces of a response. */
+      /** Between two pieces of a response, ms. */
       idle_ms?: number | null;
     } | null;
-    /** The largest request body that is taken. */
+    /** The largest request body that is taken, bytes. */
     max_body_bytes?: number | null;
   } | null;
   /** Must be true to change scheme, host or port of `base_url` while keys are stored: they go there. */

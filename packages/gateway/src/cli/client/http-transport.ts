@@ -9,6 +9,8 @@ export interface HttpTarget {
   /** Without a slash at the end. */
   readonly url: string;
   readonly token: string;
+  /** Ends a call that is under way; without one it may take minutes. */
+  readonly signal?: AbortSignal;
 }
 
 /** Calls a gateway that runs, on this machine or another one. */
@@ -27,7 +29,7 @@ interface Call {
   readonly body: unknown;
 }
 
-async function send({ url, token }: HttpTarget, { method, path, body }: Call): Promise<RawAnswer> {
+async function send({ url, token, signal }: HttpTarget, { method, path, body }: Call): Promise<RawAnswer> {
   const start = url.startsWith("https:") ? (await import("node:https")).request : requestHttp;
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -43,7 +45,13 @@ async function send({ url, token }: HttpTarget, { method, path, body }: Call): P
       reject(failed(`The gateway at ${url} cannot be reached: ${wordsOf(error)}.`, error));
     // No agent: a connection that is kept open would keep the command from ending.
     // The path as it stands: a URL would be brought into its normal form.
-    const target = { path: `${new URL(url).pathname.replace(/\/$/, "")}${path}`, method, headers, agent: false };
+    const target = {
+      path: `${new URL(url).pathname.replace(/\/$/, "")}${path}`,
+      method,
+      headers,
+      agent: false,
+      signal,
+    };
     const request = start(url, target, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));

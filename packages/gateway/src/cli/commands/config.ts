@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
+import { parseKeyText } from "../../catalog/key-text.ts";
+import type { Resolution } from "../../catalog/environment.ts";
 import type { ConfigExport, ConfigMistake, ConfigState } from "../../contract/config-file.ts";
 import { lineOf, mistakesOf, readText, wordsOf } from "../config-file/config-file.ts";
 import { failed } from "../exit.ts";
 import { readInput } from "../prompt.ts";
-import { readSettings } from "../settings.ts";
+import { readSettings, type Environment as Variables } from "../settings.ts";
 import { startSettings } from "../start-options.ts";
-import type { Terminal } from "../terminal.ts";
 import { type Context, printJson, say } from "./context.ts";
 import { taken, writePrivately } from "./private-file.ts";
 import { counted } from "./words.ts";
@@ -25,7 +26,7 @@ export async function checkConfig(context: Alone, file: string, flags: CheckFlag
   const { terminal } = context;
   const name = file === "-" ? "standard input" : file;
   const text = file === "-" ? await readInput(terminal) : readFile(file);
-  const { mistakes, warnings, counts } = await judge(text, terminal, flags);
+  const { mistakes, warnings, counts } = await judgeConfig(text, terminal.environment, flags);
   const isRight = mistakes.length === 0 && (flags.strict !== true || warnings.length === 0);
   if (context.json) {
     printJson(context, JSON.stringify({ file: name, ok: isRight, mistakes, warnings, ...counts }));
@@ -44,16 +45,20 @@ export async function checkConfig(context: Alone, file: string, flags: CheckFlag
   );
 }
 
-interface Judgement {
+/** What is to be said of a file of configuration. */
+export interface Judgement {
   readonly mistakes: readonly ConfigMistake[];
   readonly warnings: readonly ConfigMistake[];
+  /** Why references to values of keys come to nothing here, a sentence each; keychains are not asked for it. */
+  readonly missing: readonly string[];
   readonly counts: { readonly providers?: number; readonly keys?: number; readonly tokens?: number };
 }
 
-async function judge(text: string, { environment }: Terminal, flags: object): Promise<Judgement> {
+/** Reads it as a gateway with this environment would, references to values included. Asks nobody, changes nothing. */
+export async function judgeConfig(text: string, environment: Variables, flags: object): Promise<Judgement> {
   const { readConfig } = await import("../config-file/read-config.ts");
   const read = readConfig(text);
-  if (!read.ok) return { mistakes: read.mistakes, warnings: [], counts: {} };
+  if (!read.ok) return { mistakes: read.mistakes, warnings: [], missing: [], counts: {} };
   const { checkDeclared } = await import("../../catalog/declared/declared-book.ts");
   const { Environment } = await import("../../catalog/environment.ts");
   const { envFile, secretsDir, allowPrivateMetadata } = startSettings;
@@ -69,7 +74,11 @@ async function judge(text: string, { environment }: Terminal, flags: object): Pr
     resolve: (name) => variables.resolve(name),
   });
   const providers = Object.values(read.config.providers);
+  const texts = providers.flatMap(({ api_key: own, keys }) =>
+    [own ?? [], (keys ?? []).map((key) => key.api_key)].flat(),
+  );
   return {
+    missing: missingOf(texts, (name) => variables.peek(name)),
     mistakes: mistakesOf(problems, read.locate),
     warnings: mistakesOf(warnings, read.locate),
     counts: {
@@ -78,6 +87,15 @@ async function judge(text: string, { environment }: Terminal, flags: object): Pr
       tokens: Object.keys(read.config.tokens ?? {}).length,
     },
   };
+}
+
+function missingOf(texts: readonly string[], resolve: (name: string) => Resolution): readonly string[] {
+  return [...new Set(texts)].flatMap((text) => {
+    const parsed = parseKeyText(text);
+    if (!parsed.ok || parsed.secret.kind !== "reference" || parsed.secret.name.startsWith("keychain:")) return [];
+    const resolution = resolve(parsed.secret.name);
+    return resolution.kind === "resolved" ? [] : [resolution.message];
+  });
 }
 
 /** @throws CommandError (1) while the file cannot be taken */

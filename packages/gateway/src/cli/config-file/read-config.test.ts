@@ -126,4 +126,23 @@ tokens:
     // To write it anew: keywheel config schema > packages/gateway/keywheel.schema.json, and format it.
     expect(JSON.parse(published)).toEqual(configFileJsonSchema());
   });
+
+  it("has a JSON Schema that says of each field what it is for", () => {
+    const described = fieldsOf(configFileJsonSchema(), "");
+
+    expect(described.length).toBeGreaterThan(35);
+    expect(described.filter(({ description }) => description.length < 10)).toEqual([]);
+  });
 });
+
+/** Every field of a schema, wherever it stands, with what is said of it. */
+function fieldsOf(schema: unknown, path: string): readonly { readonly path: string; readonly description: string }[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  return Object.entries(schema).flatMap(([name, inner]) => {
+    if (name !== "properties") return fieldsOf(inner, path);
+    return Object.entries(inner as Record<string, { readonly description?: string }>).flatMap(([field, one]) => [
+      { path: `${path}.${field}`, description: one.description ?? "" },
+      ...fieldsOf(one, `${path}.${field}`),
+    ]);
+  });
+}

@@ -15,6 +15,7 @@ export interface Check {
 
 export type CheckName =
   | "configuration"
+  | "configuration_file"
   | "data_directory"
   | "disk"
   | "database"
@@ -38,7 +39,7 @@ export function fail(name: CheckName, message: string, advice: string): Check {
   return { name, state: "fail", message, advice };
 }
 
-const width = Math.max(...["configuration", "data_directory"].map((name) => name.length));
+const width = Math.max(...["configuration_file", "data_directory"].map((name) => name.length));
 
 /** A line for a check, and one more for what to do. */
 export function describe({ name, subject, state, message, advice }: Check, colors: Palette): string {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isKeywheelError } from "@keywheel/pool";
 import { systemClock } from "../clock.ts";
 import { runningFile } from "../../store/data-dir-lock.ts";
+import type { ConfigState } from "../../contract/config-file.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { List, Provider, Status } from "../commands/wire.ts";
 import { CommandError, failed } from "../exit.ts";
@@ -35,7 +36,8 @@ export async function doctor(flags: Flags, terminal: Terminal): Promise<void> {
 async function examine(flags: Flags, environment: Environment, tell: (check: Check) => void): Promise<void> {
   const options = checkConfiguration(flags, environment, tell);
   if (options === undefined) return;
-  const { dataDir } = options;
+  const { dataDir, config } = options;
+  if (config !== undefined) await examineConfigFile(config, { flags, environment, tell });
   const isNew = !existsSync(dataDir);
   if (isNew) tell(ok("data_directory", `${dataDir} is not there yet; the first start makes it.`));
   else tell(checkDataDir(dataDir));
@@ -52,7 +54,7 @@ async function examine(flags: Flags, environment: Environment, tell: (check: Che
   const client = canBeOpened ? await reach(options, environment, tell) : undefined;
   if (client === undefined) return;
   try {
-    await examineState(client, { options, environment, hasAdminToken, tell });
+    await examineState(client, { options, flags, environment, hasAdminToken, tell });
   } catch (error) {
     tell(fail("gateway", `It could not be asked: ${sentenceOf(error)}`, "See its log, and /readyz."));
   } finally {
@@ -107,11 +109,32 @@ async function reach(
   }
 }
 
-interface Examination {
-  readonly options: StartOptions;
+interface Telling {
+  readonly flags: Flags;
   readonly environment: Environment;
-  readonly hasAdminToken: boolean;
   readonly tell: (check: Check) => void;
+}
+
+interface Examination extends Telling {
+  readonly options: StartOptions;
+  readonly hasAdminToken: boolean;
+}
+
+async function examineConfigFile(file: string, { flags, environment, tell }: Telling): Promise<void> {
+  const { checkConfigFile } = await import("./config-file-checks.ts");
+  for (const check of await checkConfigFile(file, environment, flags)) tell(check);
+}
+
+/** The file that a running gateway follows: as it took it up, whatever lies there now. */
+async function examineFollowed(client: ApiClient, { options, tell }: Examination): Promise<void> {
+  const { file, problem } = await client.call<ConfigState>("GET", "/config");
+  if (file === null) return;
+  if (problem !== null) {
+    const message = `The gateway cannot take up ${file}, and goes on with what it took up before: ${problem}.`;
+    tell(fail("configuration_file", message, "`keywheel config status` has every mistake with its line."));
+  } else if (options.config === undefined) {
+    tell(ok("configuration_file", `The gateway follows ${file}, and has taken it up.`));
+  }
 }
 
 async function examineState(client: ApiClient, examination: Examination): Promise<void> {
@@ -122,6 +145,7 @@ async function examineState(client: ApiClient, examination: Examination): Promis
     import("../serve/upstream.ts"),
   ]);
   const status = await client.call<Status>("GET", "/status");
+  if (client.url !== undefined) await examineFollowed(client, examination);
   if (!status.store.ok) {
     const { trouble, hint, damaged } = status.store;
     const what = damaged ? "The gateway found it damaged" : "The gateway cannot write it";
