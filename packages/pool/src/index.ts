@@ -69,6 +69,6 @@ export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts"
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { objectPrint, objectsInHead } from "./providers/objects.ts";
-export { organizationIn } from "./providers/organizations.ts";
+export { organizationIn, ownerAt, projectIn } from "./providers/organizations.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
 export { readUsage, type Usage } from "./providers/usage.ts";

@@ -34,6 +34,8 @@ export interface KeyCell {
   unresolved: Unresolved | undefined;
   /** Whose key it is, as the provider's answers say; told anew after a restart. */
   organization: string | undefined;
+  /** Of that organization, where they say it. */
+  project: string | undefined;
 }
 
 /** A key as people see it. */
@@ -44,6 +46,7 @@ export interface KeyView extends ShownStatus {
   readonly consecutiveFailures: number;
   readonly boundSessions: number;
   readonly organization: string | null;
+  readonly project: string | null;
   /** The key whose limit it rests for, where it is another one's of its group. */
   readonly sharedFrom: { readonly keyId: string; readonly label: string; readonly masked: string | null } | null;
   readonly stats: Readonly<KeyStats>;
@@ -154,6 +157,7 @@ export class ProviderEntry implements ProviderRuntime {
       lastValue: undefined,
       unresolved: undefined,
       organization: undefined,
+      project: undefined,
     });
     this.#hold(record);
     this.#inOrder = undefined;
@@ -169,6 +173,7 @@ export class ProviderEntry implements ProviderRuntime {
       this.#hold(cell.record);
       cell.lastValue = undefined;
       cell.organization = undefined;
+      cell.project = undefined;
     }
   }
 
@@ -219,6 +224,7 @@ export class ProviderEntry implements ProviderRuntime {
       consecutiveFailures: snapshot?.health.failures ?? 0,
       boundSessions: snapshot?.boundSessions ?? 0,
       organization: cell.organization ?? null,
+      project: cell.project ?? null,
       stats: { ...cell.stats },
       isManaged: this.#context.isManaged(cell.record.id),
     };
