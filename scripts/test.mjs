@@ -5,6 +5,7 @@ import { allChecks, runChecks, runTests } from "./lib/checks.mjs";
 import { ensureCurl } from "./lib/curl.mjs";
 import { ensureHaproxy } from "./lib/haproxy.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { ensureKeyring } from "./lib/keyring.mjs";
 import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { ensurePostgres } from "./lib/postgres.mjs";
 import { ensurePrometheus } from "./lib/prometheus.mjs";
@@ -23,6 +24,7 @@ try {
   await ensurePostgres();
   await ensureRedis();
   await ensureNamespaces();
+  await ensureKeyring();
   add(await runTests("unit"));
   add(await runTests("undici-upstream"));
   await ensureBuilt();

@@ -15,10 +15,12 @@ describe.each([
     await using pool = await poolOf(gateway, { weights: [1, 1] });
     const body = { choices: [{ message: { role: "assistant", content: "Hi" } }] };
     const onA = pool.provider.on({ key: pool.valueOf("A") });
-    pool.provider.on().always(reply.json(200, { "openai-organization": "acme-inc" }, body));
+    pool.provider.on().always(reply.json(200, { "openai-organization": "acme-inc", "openai-project": "proj_1" }, body));
     for (let n = 0; n < 4; n++) await (await pool.send({ headers: { connection: "close" } })).arrayBuffer();
-    const organizations = async () => (await gateway.keys(pool.record)).map(({ organization }) => organization);
-    await expect.poll(organizations, { timeout: 10_000 }).toEqual(["acme-inc", "acme-inc"]);
+    const owners = async () =>
+      (await gateway.keys(pool.record)).map(({ organization, project }) => [organization, project]);
+    const ofAcme = ["acme-inc", "proj_1"];
+    await expect.poll(owners, { timeout: 10_000 }).toEqual([ofAcme, ofAcme]);
     const keywheel = async (words: readonly string[], input?: string): Promise<string> => {
       const env = { KEYWHEEL_DATA_DIR: gateway.dataDir };
       const options = { home: gateway.dataDir, env, ...(input === undefined ? {} : { input }) };
@@ -26,14 +28,18 @@ describe.each([
       expect([code, stderr]).toEqual([0, ""]);
       return stdout;
     };
-    expect(await keywheel(["key", "list", pool.record.slug])).toMatch(/Owner[^]*\(acme-inc\)[^]*\(acme-inc\)/);
+    expect(await keywheel(["key", "list", pool.record.slug])).toMatch(
+      /Owner[^]*\(acme-inc, proj_1\)[^]*\(acme-inc, proj_1\)/,
+    );
 
     await keywheel(["key", "set", "A", "--provider", pool.record.slug, "--group", "project one"]);
     await keywheel(["key", "import", pool.record.slug, "-", "--group", "project two"], "sk-test-imported-00000001\n");
 
     const groups = async () => (await gateway.keys(pool.record)).map(({ group }) => group);
     expect(await groups()).toEqual(["project one", "", "project two"]);
-    expect(await keywheel(["key", "list", pool.record.slug])).toMatch(/project one[^]*\(acme-inc\)[^]*project two/);
+    expect(await keywheel(["key", "list", pool.record.slug])).toMatch(
+      /project one[^]*\(acme-inc, proj_1\)[^]*project two/,
+    );
     await keywheel(["key", "set", "B", "--provider", pool.record.slug, "--group", "project one"]);
     onA.next(limited);
     // One of three in a row is A's turn. The provider knows nothing of the third key, and refuses it.

@@ -70,7 +70,7 @@ export { type AnswerPreset, answerRulesFor } from "./providers/answers/index.ts"
 export { judge } from "./rules/judge.ts";
 export type { AnswerRules } from "./rules/recognised-answer.ts";
 export { objectPrint, objectsInHead } from "./providers/objects.ts";
-export { organizationIn } from "./providers/organizations.ts";
+export { organizationIn, ownerAt, projectIn } from "./providers/organizations.ts";
 export { type StreamEnd, StreamObserver, type StreamOpening } from "./rules/stream-opening.ts";
 export { bytesReading } from "./rules/stream-bytes.ts";
 export type { Frame as BytesFrame } from "./rules/stream-framing.ts";

@@ -54,6 +54,7 @@ export interface KeyView {
   readonly order: number;
   readonly group: string;
   readonly organization: string | null;
+  readonly project: string | null;
   readonly status: "available" | "cooling_down" | "disabled" | "unresolved";
   readonly status_reason: {
     readonly code: string;

@@ -48,6 +48,20 @@ export interface RuleCase {
 
 const ladder: Failure = { rest: "ladder" };
 
+/** A request with a key that meets a limit for the first time. */
+function limited(ticket: string, key: string): readonly CaseStep[] {
+  return [
+    { ticket, key },
+    { fail: ticket, failures: 1, restsMs: 60_000 },
+  ];
+}
+
+/** Cases by name, of keys with the weight 1 that share their limits as `RuleCase.groups` says. */
+function grouped(groups: string, cases: Readonly<Record<string, readonly CaseStep[]>>): readonly RuleCase[] {
+  const weights = Array.from(groups, () => 1);
+  return Object.entries(cases).map(([name, steps]) => ({ rule: "group", name, weights, groups, steps }));
+}
+
 /**
  * The rules that live twice: in TypeScript (`@keywheel/pool`) and in the script that runs inside Redis. Each line holds for
  * both; a rule that is changed is changed here first.
@@ -55,56 +69,31 @@ const ladder: Failure = { rest: "ladder" };
  * @see contract §4
  */
 export const ruleCases: readonly RuleCase[] = [
-  {
-    rule: "group",
-    name: "a limit of one key rests its group, and nobody else",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
+  ...grouped("xx-", {
+    "a limit of one key rests its group, and nobody else": [
+      ...limited("a", "A"),
       { take: "CC" },
       { wait: 59_999 },
       { take: "C" },
       { wait: 1 },
       { take: "AB" },
     ],
-  },
-  {
-    rule: "group",
-    name: "the others have made no step of their ladder",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
+    "the others have made no step of their ladder": [
+      ...limited("a", "A"),
       { wait: 60_000 },
-      { ticket: "b", key: "B" },
-      { fail: "b", failures: 1, restsMs: 60_000 },
+      ...limited("b", "B"),
       { wait: 60_000 },
       { ticket: "a2", key: "A" },
       { fail: "a2", failures: 2, restsMs: 120_000 },
     ],
-  },
-  {
-    rule: "group",
-    name: "what was under way with another key of the group is of the same burst",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
+    "what was under way with another key of the group is of the same burst": [
       { ticket: "a", key: "A" },
       { ticket: "b", key: "B" },
       { fail: "a", failures: 1, restsMs: 60_000 },
       { wait: 1_000 },
       { fail: "b", failures: 0, restsMs: 59_000 },
     ],
-  },
-  {
-    rule: "group",
-    name: "a longer wait that another key was told rests them all longer; a shorter one moves no deadline back",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
+    "a longer wait that another key was told rests them all longer; a shorter one moves no deadline back": [
       { ticket: "a", key: "A" },
       { ticket: "b", key: "B" },
       { fail: "a", failures: 1, restsMs: 60_000 },
@@ -114,13 +103,7 @@ export const ruleCases: readonly RuleCase[] = [
       { wait: 1 },
       { take: "AB" },
     ],
-  },
-  {
-    rule: "group",
-    name: "a spent quota is shared, an overload is not",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
+    "a spent quota is shared, an overload is not": [
       { ticket: "a", key: "A" },
       { fail: "a", because: "overloaded", failures: 1, restsMs: 60_000 },
       { take: "BCBC" },
@@ -129,56 +112,26 @@ export const ruleCases: readonly RuleCase[] = [
       { wait: 60_000 },
       { take: "CC" },
     ],
-  },
-  {
-    rule: "group",
-    name: "sessions of all its keys go on elsewhere, and stay there",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
+    "sessions of all its keys go on elsewhere, and stay there": [
       { take: "A", session: "one" },
       { take: "B", session: "two" },
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
+      ...limited("a", "A"),
       { take: "C", session: "two" },
       { take: "C", session: "one" },
       { wait: 60_000 },
       { take: "CC", session: "two" },
     ],
-  },
-  {
-    rule: "group",
-    name: "a model's limit rests the group for that model alone",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [
+    "a model's limit rests the group for that model alone": [
       { ticket: "a", key: "A", model: "m" },
       { fail: "a", of: "model", failures: 1, restsMs: 60_000 },
       { take: "CC", model: "m" },
       { take: "AB", model: "n" },
     ],
-  },
-  {
-    rule: "group",
-    name: "a key that is cleared serves, whatever the others do",
-    weights: [1, 1, 1],
-    groups: "xx-",
-    steps: [{ ticket: "a", key: "A" }, { fail: "a", failures: 1, restsMs: 60_000 }, { reset: "B" }, { take: "BCBC" }],
-  },
-  {
-    rule: "group",
-    name: "two groups rest apart",
-    weights: [1, 1, 1, 1],
-    groups: "xxyy",
-    steps: [
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
-      { take: "CDCD" },
-      { ticket: "c", key: "C" },
-      { fail: "c", failures: 1, restsMs: 60_000 },
-      { take: "-" },
-    ],
-  },
+    "a key that is cleared serves, whatever the others do": [...limited("a", "A"), { reset: "B" }, { take: "BCBC" }],
+  }),
+  ...grouped("xxyy", {
+    "two groups rest apart": [...limited("a", "A"), { take: "CDCD" }, ...limited("c", "C"), { take: "-" }],
+  }),
   { rule: "wheel", name: "weights 3, 2, 1", weights: [3, 2, 1], steps: [{ take: "AAABBCAAABBC" }] },
   { rule: "wheel", name: "a disabled key is passed over", weights: [2, -3, 1], steps: [{ take: "AACAAC" }] },
   { rule: "wheel", name: "one key alone", weights: [2], steps: [{ take: "AAAA" }] },
@@ -259,16 +212,14 @@ export const ruleCases: readonly RuleCase[] = [
     name: "the count outlives the rest; a success ends it",
     weights: [1],
     steps: [
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
+      ...limited("a", "A"),
       { wait: 60_000 },
       { ticket: "b", key: "A" },
       { fail: "b", failures: 2, restsMs: 120_000 },
       { wait: 120_000 },
       { ticket: "c", key: "A" },
       { succeed: "c", failures: 0 },
-      { ticket: "d", key: "A" },
-      { fail: "d", failures: 1, restsMs: 60_000 },
+      ...limited("d", "A"),
     ],
   },
   {
@@ -289,13 +240,7 @@ export const ruleCases: readonly RuleCase[] = [
     rule: "blame",
     name: "a success that set out before the last failure clears nothing",
     weights: [1],
-    steps: [
-      { ticket: "early", key: "A" },
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
-      { succeed: "early", failures: 1 },
-      { take: "-" },
-    ],
+    steps: [{ ticket: "early", key: "A" }, ...limited("a", "A"), { succeed: "early", failures: 1 }, { take: "-" }],
   },
   {
     rule: "blame",
@@ -353,8 +298,7 @@ export const ruleCases: readonly RuleCase[] = [
     weights: [1, 1],
     steps: [
       { take: "AA", session: "s" },
-      { ticket: "a", key: "A" },
-      { fail: "a", failures: 1, restsMs: 60_000 },
+      ...limited("a", "A"),
       { take: "BB", session: "s" },
       { wait: 60_000 },
       { take: "B", session: "s" },
@@ -412,8 +356,7 @@ export const ruleCases: readonly RuleCase[] = [
       { pin: "B", objects: ["file"] },
       { take: "BB", objects: ["unknown", "file"] },
       { take: "A", objects: ["unknown"] },
-      { ticket: "b", key: "B" },
-      { fail: "b", failures: 1, restsMs: 60_000 },
+      ...limited("b", "B"),
       { take: "-", objects: ["file"] },
       { wait: 60_000 },
       { take: "B", objects: ["file"] },

@@ -191,11 +191,13 @@ export class Catalog implements CatalogView {
     });
   }
 
-  #organizationSeen({ keyId, organization, at }: PoolEvent & { type: "organization-seen" }): void {
+  #organizationSeen({ keyId, organization, project, at }: PoolEvent & { type: "organization-seen" }): void {
     const entry = this.#core.ownerOf(keyId);
     const cell = entry?.cell(keyId);
-    if (entry === undefined || cell === undefined || cell.organization === organization) return;
+    if (entry === undefined || cell === undefined) return;
+    if (cell.organization === organization && cell.project === project) return;
     cell.organization = organization;
+    cell.project = project;
     this.#core.tell({ type: "key-changed", providerId: entry.record.id, keyIds: [keyId], at });
   }
 

@@ -48,28 +48,45 @@ export class Keychain {
   }
 
   /** Never rejects. */
-  #ask(account: string): Promise<{ readonly resolution: Resolution; readonly isCertain: boolean }> {
+  async #ask(account: string): Promise<{ readonly resolution: Resolution; readonly isCertain: boolean }> {
     const isMac = (this.#options.platform ?? platform()) === "darwin";
     const [tool, words] = isMac
       ? (["security", ["find-generic-password", "-s", service, "-a", account, "-w"]] as const)
       : (["secret-tool", ["lookup", "service", service, "account", account]] as const);
+    const answer = await this.#run(tool, words);
+    if (answer.error === null && answer.stdout !== "") {
+      const resolution = readValue(`The keychain entry ${service}/${account}`, answer.stdout);
+      return { resolution, isCertain: true };
+    }
+    const failure = { ...answer, tool, account };
+    const isCertain = hasNone(failure) && !(tool === "secret-tool" && (await this.#isThere(account)));
+    const message = hasNone(failure) && !isCertain ? isLocked(account) : whyNot(failure);
+    return { resolution: { kind: "unset", message }, isCertain };
+  }
+
+  /** Of a locked keychain `lookup` says nothing, as if there were no such entry; what it has is told by `search` alone. */
+  async #isThere(account: string): Promise<boolean> {
+    const { stdout, stderr } = await this.#run("secret-tool", ["search", "service", service, "account", account]);
+    return stdout !== "" || stderr.includes("locked");
+  }
+
+  #run(tool: string, words: readonly string[]): Promise<Answer> {
     const env = { ...(this.#options.environment ?? process.env) };
     return new Promise((resolve) => {
       execFile(tool, words, { timeout: patienceMs, maxBuffer: 65_536, env }, (error, stdout, stderr) => {
-        if (error === null && stdout !== "") {
-          const resolution = readValue(`The keychain entry ${service}/${account}`, stdout);
-          return resolve({ resolution, isCertain: true });
-        }
-        const failure = { error, stderr, tool, account };
-        resolve({ resolution: { kind: "unset", message: whyNot(failure) }, isCertain: hasNone(failure) });
+        resolve({ error, stdout, stderr });
       });
     });
   }
 }
 
-interface Failure {
+interface Answer {
   readonly error: Error | null;
+  readonly stdout: string;
   readonly stderr: string;
+}
+
+interface Failure extends Pick<Answer, "error" | "stderr"> {
   readonly tool: string;
   readonly account: string;
 }
@@ -80,6 +97,10 @@ function hasNone({ error, stderr }: Failure): boolean {
     error !== null && (("code" in error && error.code === "ENOENT") || ("killed" in error && error.killed === true));
   // Both tools end with a code and without a word, or with this one.
   return !isGone && (stderr.trim() === "" || /could not be found/.test(stderr));
+}
+
+function isLocked(account: string): string {
+  return `The keychain is locked, and has ${service}/${account}: unlock it, as by signing in at the desktop`;
 }
 
 function whyNot({ error, stderr, tool, account }: Failure): string {

@@ -36,6 +36,8 @@ export interface KeyCell {
   organization: string | undefined;
   /** Its record's `updatedAt` before this process disabled it for a refusal. */
   refusedFrom: number | undefined;
+  /** Of that organization, where they say it. */
+  project: string | undefined;
 }
 
 /** A key as people see it. */
@@ -46,6 +48,7 @@ export interface KeyView extends ShownStatus {
   readonly consecutiveFailures: number;
   readonly boundSessions: number;
   readonly organization: string | null;
+  readonly project: string | null;
   /** The key whose limit it rests for, where it is another one's of its group. */
   readonly sharedFrom: { readonly keyId: string; readonly label: string; readonly masked: string | null } | null;
   readonly stats: Readonly<KeyStats>;
@@ -157,6 +160,7 @@ export class ProviderEntry implements ProviderRuntime {
       unresolved: undefined,
       organization: undefined,
       refusedFrom: undefined,
+      project: undefined,
     });
     this.#hold(record);
     this.#inOrder = undefined;
@@ -172,6 +176,7 @@ export class ProviderEntry implements ProviderRuntime {
       this.#hold(cell.record);
       cell.lastValue = undefined;
       cell.organization = undefined;
+      cell.project = undefined;
     }
   }
 
@@ -222,6 +227,7 @@ export class ProviderEntry implements ProviderRuntime {
       consecutiveFailures: snapshot?.health.failures ?? 0,
       boundSessions: snapshot?.boundSessions ?? 0,
       organization: cell.organization ?? null,
+      project: cell.project ?? null,
       stats: { ...cell.stats },
       isManaged: this.#context.isManaged(cell.record.id),
     };

@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -10,10 +9,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Environment, type Resolution } from "./environment.ts";
-import { Keychain } from "./keychain.ts";
 import { parseKeyText, showSecret } from "./key-text.ts";
 import { SecretFiles } from "./secret-files.ts";
 
@@ -120,85 +118,5 @@ describe("a secret's file", () => {
 
     expect(changed).toHaveBeenCalledTimes(2);
     expect(valueOf(environment.resolve(`file:${path}`))).toBe("sk-invented-0002");
-  });
-});
-
-describe("the keychain", () => {
-  /** A tool of that name that does what the script says. */
-  function withTool(name: string, script: string): Record<string, string> {
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
-    chmodSync(join(folder, name), 0o755);
-    return { PATH: [folder, "/usr/bin", "/bin"].join(delimiter) };
-  }
-
-  async function ask(
-    environment: Record<string, string>,
-    platform: NodeJS.Platform,
-    account = "openai",
-  ): Promise<string> {
-    let answered = (): void => {};
-    const change = new Promise<void>((resolve) => (answered = resolve));
-    const keychain = new Keychain({ onChange: () => answered(), now: () => 0, platform, environment });
-    expect(valueOf(keychain.resolve(account))).toBe(`unset: The keychain is asked for keywheel/${account}`);
-    await change;
-    return valueOf(keychain.resolve(account));
-  }
-
-  it("is asked by secret-tool on Linux and by security on macOS, for entries of our service alone", async () => {
-    const linux = withTool(
-      "secret-tool",
-      '[ "$*" = "lookup service keywheel account openai" ] && printf sk-invented-0001',
-    );
-    const mac = withTool(
-      "security",
-      '[ "$*" = "find-generic-password -s keywheel -a openai -w" ] && echo sk-invented-0002',
-    );
-
-    expect(await ask(linux, "linux")).toBe("sk-invented-0001");
-    expect(await ask(mac, "darwin")).toBe("sk-invented-0002");
-  });
-
-  it.each([
-    ["exit 1", "linux", "unset: The keychain has no entry keywheel/openai"],
-    [
-      "echo 'security: SecKeychainSearchCopyNext: The specified item could not be found in the keychain.' >&2; exit 44",
-      "darwin",
-      "unset: The keychain has no entry keywheel/openai",
-    ],
-    [
-      "echo 'secret-tool: Cannot autolaunch D-Bus without X11 $DISPLAY' >&2; exit 1",
-      "linux",
-      "unset: There is no keychain that answers here: secret-tool: Cannot autolaunch D-Bus without X11 $DISPLAY",
-    ],
-  ] as const)("says that there is none: %s", async (script, platform, expected) => {
-    const environment = withTool(platform === "darwin" ? "security" : "secret-tool", script);
-
-    expect(await ask(environment, platform)).toBe(expected);
-  });
-
-  it("says so on a machine without its tool", async () => {
-    expect(await ask({ PATH: folder }, "linux")).toContain(
-      "There is no keychain on this machine: secret-tool is not installed (libsecret-tools)",
-    );
-  });
-
-  it("is asked again after a minute, and keeps its answer until then", async () => {
-    const counter = join(folder, "asked");
-    const environment = withTool(
-      "secret-tool",
-      `echo x >> ${counter}; printf "sk-invented-$(wc -l < ${counter} | tr -d ' ')"`,
-    );
-    let now = 0;
-    let change = Promise.withResolvers<void>();
-    const keychain = new Keychain({ onChange: () => change.resolve(), now: () => now, platform: "linux", environment });
-    keychain.resolve("openai");
-    await change.promise;
-    expect(valueOf(keychain.resolve("openai"))).toBe("sk-invented-1");
-
-    change = Promise.withResolvers();
-    now = 60_000;
-    expect(valueOf(keychain.resolve("openai"))).toBe("sk-invented-1");
-    await change.promise;
-    expect(valueOf(keychain.resolve("openai"))).toBe("sk-invented-2");
   });
 });

@@ -65,8 +65,16 @@ export const keySchema = z
       .nullable()
       .openapi({
         description:
-          "Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null " +
-          "until one has said it. Keys of one organization share its limits, as a rule.",
+          "Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`), of Azure " +
+          "the resource; null until one has said it. Keys of one organization share its limits, as a rule.",
+      }),
+    project: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "The project of that organization, where answers say it (`openai-project`). It may have limits of its own below those " +
+          "of the organization.",
       }),
     status: z.enum(keyStatuses),
     status_reason: statusReasonSchema.nullable().openapi({
@@ -131,6 +139,7 @@ export const keyPatchSchema = z
       consecutive_failures: readOnlyField(),
       bound_sessions: readOnlyField(),
       organization: readOnlyField(),
+      project: readOnlyField(),
       stats: readOnlyField(),
       managed_by: readOnlyField(),
       updated_at: readOnlyField(),

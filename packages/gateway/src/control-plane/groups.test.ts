@@ -16,8 +16,9 @@ async function shown(id: string) {
   return (await bench.call("GET", `/api/keys/${id}`)).body;
 }
 
-function tell(keyId: string, organization: string): void {
-  bench.catalog.observe({ type: "organization-seen", poolId: provider, keyId, organization, at: bench.clock.now() });
+function tell(keyId: string, organization: string, project?: string): void {
+  const told = { organization, ...(project === undefined ? {} : { project }) };
+  bench.catalog.observe({ type: "organization-seen", poolId: provider, keyId, ...told, at: bench.clock.now() });
 }
 
 async function ownerNotice(): Promise<string | undefined> {
@@ -91,6 +92,17 @@ describe("the organization of a key", () => {
     expect((await shown(key.id)).organization).toBeNull();
   });
 
+  it("comes with its project, where that is told", async () => {
+    const key = await bench.addKey(provider);
+
+    tell(key.id, "acme", "proj_1");
+    expect(await shown(key.id)).toMatchObject({ organization: "acme", project: "proj_1" });
+    tell(key.id, "acme", "proj_2");
+    expect((await shown(key.id)).project).toBe("proj_2");
+    tell(key.id, "acme");
+    expect((await shown(key.id)).project).toBeNull();
+  });
+
   it("cannot be set, and may come back as it was read", async () => {
     const key = await bench.addKey(provider);
     const { status } = await bench.call("PATCH", `/api/keys/${key.id}`, {
@@ -157,7 +169,8 @@ describe("the notice about a pool of one owner", () => {
     tell(one.id, "acme");
     expect(await ownerNotice()).toBeUndefined();
 
-    tell(two.id, "acme");
+    // Projects may have limits of their own, but share those of their organization.
+    tell(two.id, "acme", "proj_2");
 
     expect(await ownerNotice()).toBe("All 2 keys of mine seem to be of one organization, acme.");
     const third = await bench.addKey(provider);

@@ -73,6 +73,7 @@ describe("adding a key", () => {
       order: 0,
       group: "",
       organization: null,
+      project: null,
       status: "available",
       status_reason: null,
       cooldown_until: null,

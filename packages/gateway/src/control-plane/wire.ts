@@ -44,6 +44,7 @@ export function keyToWire(view: KeyView): KeyOnTheWire {
     order: record.order,
     group: record.group,
     organization: view.organization,
+    project: view.project,
     status: view.status,
     status_reason: reason && {
       code: reason.code,

@@ -113,7 +113,8 @@ export async function openDataPlane(options: BenchOptions = {}): Promise<Bench> 
     redactKnown: (text) => text,
     onAttempt: (_, __, attempt) => void attempts.push(attempt),
     onNotice: () => {},
-    onOrganization: (_, keyId, organization) => void organizations.push(`${keyId} ${organization}`),
+    onOrganization: (_, keyId, ...told) =>
+      void organizations.push([keyId, ...told.filter((name) => name !== undefined)].join(" ")),
     onRequest: (record) => void records.push(record),
     onFault: (_, error) => void faults.push(error),
     version: "0.0.0",

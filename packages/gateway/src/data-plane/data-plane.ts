@@ -27,7 +27,7 @@ import { withoutEchoes } from "./echoed-secrets.ts";
 import { headerReader, requestHeaders, responseHeaders } from "./headers.ts";
 import { judgeFor } from "./judging.ts";
 import { ObjectTap } from "./object-tap.ts";
-import { OrganizationWatch } from "./organization-watch.ts";
+import { OrganizationWatch, type TellOwner } from "./organization-watch.ts";
 import { askPool, type SendableBody, tieOf } from "./question.ts";
 import {
   BodyBudget,
@@ -74,7 +74,7 @@ export interface DataPlaneDeps {
   readonly onAttempt: (providerId: string, requestId: string, attempt: AttemptRecord) => void;
   readonly onNotice: (providerId: string, code: string, message: string | undefined) => void;
   /** Told now and then whose key the provider says that it is. */
-  readonly onOrganization: (providerId: string, keyId: string, organization: string) => void;
+  readonly onOrganization: TellOwner;
   readonly onRequest: (record: RequestRecord) => void;
   /** A fault of our own: what was being done, and the error. */
   readonly onFault: (what: string, error: unknown) => void;

@@ -1,4 +1,4 @@
-import { organizationIn } from "@keywheel/pool";
+import { organizationIn, ownerAt, projectIn } from "@keywheel/pool";
 import type { ProviderRuntime } from "../catalog/catalog.ts";
 import type { StreamedAnswer } from "./streamed-answer.ts";
 
@@ -7,12 +7,15 @@ const lookEveryMs = 60_000;
 /** Keys that are gone are remembered as well. */
 const mostKeys = 100_000;
 
+/** @param project of that organization; undefined where none was said */
+export type TellOwner = (providerId: string, keyId: string, organization: string, project: string | undefined) => void;
+
 /** Looks now and then at what answers say of whose keys they were given to. */
 export class OrganizationWatch {
   readonly #lookedAt = new Map<string, number>();
-  readonly #tell: (providerId: string, keyId: string, organization: string) => void;
+  readonly #tell: TellOwner;
 
-  constructor(tell: (providerId: string, keyId: string, organization: string) => void) {
+  constructor(tell: TellOwner) {
     this.#tell = tell;
   }
 
@@ -27,7 +30,9 @@ export class OrganizationWatch {
     if (before !== undefined && now - before < lookEveryMs && now >= before) return;
     if (this.#lookedAt.size >= mostKeys) this.#lookedAt.clear();
     this.#lookedAt.set(keyId, now);
-    const organization = organizationIn(record.kind, (name) => answer.header(name));
-    if (organization !== undefined) this.#tell(record.id, keyId, organization);
+    const header = (name: string): string | undefined => answer.header(name);
+    const host = URL.parse(record.baseUrl)?.hostname ?? "";
+    const organization = organizationIn(record.kind, header) ?? ownerAt(record.kind, host);
+    if (organization !== undefined) this.#tell(record.id, keyId, organization, projectIn(record.kind, header));
   }
 }

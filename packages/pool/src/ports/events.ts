@@ -56,6 +56,8 @@ export type PoolEvent =
       readonly poolId: string;
       readonly keyId: string;
       readonly organization: string;
+      /** Of that organization; left out where none was said. */
+      readonly project?: string;
       readonly at: EpochMs;
     }
   | {

@@ -464,8 +464,10 @@ export type Key = {
   order: number;
   /** Keys that share their limits, such as those of one project, by a name of your own; empty without one. */
   group: string;
-  /** Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`); null until one has said it. Keys of one organization share its limits, as a rule. */
+  /** Whose key it seems to be, as the provider's answers say (`openai-organization`, `anthropic-organization-id`), of Azure the resource; null until one has said it. Keys of one organization share its limits, as a rule. */
   organization: string | null;
+  /** The project of that organization, where answers say it (`openai-project`). It may have limits of its own below those of the organization. */
+  project: string | null;
   status: "available" | "cooling_down" | "disabled" | "unresolved";
   status_reason: StatusReason;
   cooldown_until: string | null;

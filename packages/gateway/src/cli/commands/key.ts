@@ -200,8 +200,9 @@ function isOwned({ key }: Found): boolean {
 }
 
 /** The group that it was given, else whose the provider says that it is. */
-function ownerOf({ key: { group, organization } }: Found): string {
-  return group || (organization === null ? "" : `(${organization})`);
+function ownerOf({ key: { group, organization, project } }: Found): string {
+  const told = [organization, project].filter((name) => name !== null);
+  return group || (told.length === 0 ? "" : `(${told.join(", ")})`);
 }
 
 function fieldsOf(flags: KeyFlags): object {

@@ -1,7 +1,14 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { ProviderKind } from "../../store/store.ts";
 import { failed } from "../exit.ts";
-import type { FoundPool, Left, Reader } from "./foreign.ts";
-import { type Fields, fileIn, isFields, notThat, objectsOf, parseJson, readBytes, textOf } from "./parts.ts";
+import { foundInCherryStudio2 } from "./cherry-studio-2.ts";
+import { addressOf, notByKey } from "./cherry-studio-address.ts";
+import type { Found, FoundPool, Left, Reader } from "./foreign.ts";
+import { localStorageItem } from "./local-storage.ts";
+import { type Fields, fileIn, isFields, isFolder, notThat, objectsOf, parseJson, readBytes, textOf } from "./parts.ts";
+import { isSqlite, withSqliteBytes, withSqliteFile } from "./sqlite.ts";
+import type { Tables } from "./tables.ts";
 
 const kinds: Readonly<Record<string, ProviderKind>> = {
   anthropic: "anthropic",
@@ -13,16 +20,77 @@ const kinds: Readonly<Record<string, ProviderKind>> = {
 const keyless = new Set(["vertexai", "vertex-anthropic", "aws-bedrock", "copilot", "cherryai"]);
 
 /**
- * Cherry Studio: a backup of the formats 2 to 5 (`cherry-studio.….zip`), or the `data.json` in it.
+ * Cherry Studio. 1.x: a backup (`cherry-studio.….zip`) of the formats 2 to 5, which has its state in `data.json`, or of format 6,
+ * which has the files of its database; that `data.json`; or the folder where it keeps its files. 2.x: a backup
+ * (`….cherrybackup`), `Data/cherrystudio.sqlite`, or the folder.
  *
- * @see https://github.com/CherryHQ/cherry-studio src/main/services/BackupManager.ts, src/renderer/src/services/BackupService.ts
+ * @see https://github.com/CherryHQ/cherry-studio 1.x: src/main/services/BackupManager.ts, src/renderer/src/services/BackupService.ts;
+ * 2.x: src/main/services/backup/archiveLayout.ts, src/main/data/db/schemas/userProvider.ts
  */
 export const readCherryStudio: Reader = async ({ path }) => {
-  const file = fileIn(path, ["data.json"]);
+  const storage = join(path, storageFolder);
+  const database = join(path, "Data", "cherrystudio.sqlite");
+  if (isFolder(path) && existsSync(database)) return withSqliteFile(database, readTables(database));
+  if (isFolder(path) && existsSync(storage)) {
+    const files = readdirSync(storage).map((name) => [name, readBytes(join(storage, name))] as const);
+    return foundIn(stateIn(Object.fromEntries(files), storage), storage);
+  }
+  const file = fileIn(path, ["data.json", "cherrystudio.sqlite"]);
   const bytes = readBytes(file);
-  const text = isZip(bytes) ? await dataIn(bytes, file) : bytes.toString("utf8");
+  if (isSqlite(bytes)) return withSqliteFile(file, readTables(file));
+  if (isZip(bytes)) return readBackup(bytes, file);
+  return foundIn(stateOf(bytes.toString("utf8"), file), file);
+};
+
+const storageFolder = "Local Storage/leveldb";
+const stateName = "persist:cherry-studio";
+
+function readTables(file: string): (tables: Tables) => Found {
+  return (tables) => {
+    if (!tables.has("user_provider")) throw notThat(file, "Cherry Studio", "it has no table `user_provider`");
+    return foundInCherryStudio2(tables);
+  };
+}
+
+function isZip(bytes: Buffer): boolean {
+  return bytes.subarray(0, 2).toString("latin1") === "PK";
+}
+
+async function readBackup(bytes: Buffer, file: string): Promise<Found> {
+  const { unzipSync } = await import("fflate");
+  let found: Record<string, Uint8Array>;
+  try {
+    const isOurs = (name: string): boolean =>
+      name === "data.json" || name === "backup.sqlite" || name.startsWith(`${storageFolder}/`);
+    found = unzipSync(bytes, { filter: ({ name }) => isOurs(name) });
+  } catch (error) {
+    throw failed(`${file} is damaged: it cannot be unpacked. Make the backup again.`, error);
+  }
+  const { "backup.sqlite": database, "data.json": data, ...files } = found;
+  if (database !== undefined) return withSqliteBytes(file, database, readTables(file));
+  if (data !== undefined) return foundIn(stateOf(Buffer.from(data).toString("utf8"), file), file);
+  if (Object.keys(files).length > 0) return foundIn(stateIn(files, file), file);
+  throw notThat(file, "Cherry Studio", "there is neither data.json nor backup.sqlite nor its Local Storage in it");
+}
+
+/** Its state is a text in `localStorage`, which the formats 2 to 5 write into a file. */
+function stateOf(text: string, file: string): unknown {
   const backup = parseJson(text, file);
-  const providers = isFields(backup) ? providersIn(backup, file) : undefined;
+  const storage = isFields(backup) ? backup["localStorage"] : undefined;
+  return isFields(storage) ? storage[stateName] : undefined;
+}
+
+/** The same text, from where Chromium keeps it. */
+function stateIn(files: Readonly<Record<string, Uint8Array>>, file: string): unknown {
+  try {
+    return localStorageItem(files, stateName);
+  } catch (error) {
+    throw failed(`${file} is damaged: its Local Storage cannot be read. Make the backup again.`, error);
+  }
+}
+
+function foundIn(state: unknown, file: string): Found {
+  const providers = providersIn(state, file);
   if (providers === undefined) throw notThat(file, "Cherry Studio", "it has no providers");
   const left: Left[] = [];
   const pools = providers.flatMap((provider) => {
@@ -30,42 +98,11 @@ export const readCherryStudio: Reader = async ({ path }) => {
     return pool === undefined ? [] : [pool];
   });
   return { pools, left };
-};
-
-function isZip(bytes: Buffer): boolean {
-  return bytes.subarray(0, 2).toString("latin1") === "PK";
 }
 
-async function dataIn(bytes: Buffer, file: string): Promise<string> {
-  const { unzipSync } = await import("fflate");
-  let names: string[] = [];
-  let data: Uint8Array | undefined;
-  try {
-    const found = unzipSync(bytes, {
-      filter: ({ name }) => {
-        names = [...names, name];
-        return name === "data.json";
-      },
-    });
-    data = found["data.json"];
-  } catch (error) {
-    throw failed(`${file} is damaged: it cannot be unpacked.`, error);
-  }
-  if (data !== undefined) return Buffer.from(data).toString("utf8");
-  if (names.some((name) => name.startsWith("Local Storage/") || name.startsWith("IndexedDB/"))) {
-    throw failed(
-      `${file} is a backup of format 6, in which Cherry Studio copies its own database files: those cannot be read here. ` +
-        "Copy the keys from its settings into a file, one a line, and use `keywheel key import`.",
-    );
-  }
-  throw notThat(file, "Cherry Studio", "there is no data.json in it");
-}
-
-/** Its state is a text in a text: `localStorage["persist:cherry-studio"]`, and in that `llm`. */
-function providersIn(backup: Fields, file: string): readonly Fields[] | undefined {
-  const storage = backup["localStorage"];
-  const state = isFields(storage) ? inner(storage["persist:cherry-studio"], file) : undefined;
-  const llm = state === undefined ? undefined : inner(state["llm"], file);
+/** Texts in a text: in the state `llm`. */
+function providersIn(state: unknown, file: string): readonly Fields[] | undefined {
+  const llm = inner(inner(state, file)?.["llm"], file);
   return Array.isArray(llm?.["providers"]) ? objectsOf(llm["providers"]) : undefined;
 }
 
@@ -78,15 +115,11 @@ function poolOf(provider: Fields, left: Left[]): FoundPool | undefined {
   const name = textOf(provider["name"]) || textOf(provider["id"]);
   const what = `provider "${name}"`;
   const type = textOf(provider["type"]);
-  // Several keys stand beside each other with commas.
-  const values = textOf(provider["apiKey"])
-    .split(",")
-    .map((key) => key.trim())
-    .filter((key) => key !== "");
+  const values = keysIn(textOf(provider["apiKey"]));
   // Dozens are there from the beginning, without anything of the user's.
   if (values.length === 0) return undefined;
   if (keyless.has(type) || keyless.has(textOf(provider["id"]))) {
-    left.push({ what, why: "it is not a matter of API keys that can be sent on" });
+    left.push({ what, why: notByKey });
     return undefined;
   }
   const host = textOf(provider["apiHost"]);
@@ -100,11 +133,17 @@ function poolOf(provider: Fields, left: Left[]): FoundPool | undefined {
   const kind = textOf(provider["id"]) === "azure-openai" ? "azure-openai" : kinds[type];
   return {
     name,
-    baseUrl: host,
-    // With a slash at its end an address is complete; else the version is put behind it.
-    ...(host.endsWith("/") || kind === "azure-openai" ? {} : { behind: kind === "gemini" ? "/v1beta" : "/v1" }),
+    ...addressOf(host, kind),
     kind,
     enabled: provider["enabled"] !== false,
     keys: values.map((apiKey) => ({ apiKey, label: "", weight: 1, enabled: true })),
   };
+}
+
+/** Several keys stand beside each other with commas; one that is part of a key has a backslash before it. */
+function keysIn(text: string): string[] {
+  return text
+    .split(/(?<!\\),/)
+    .map((key) => key.replaceAll("\\,", ",").trim())
+    .filter((key) => key !== "");
 }

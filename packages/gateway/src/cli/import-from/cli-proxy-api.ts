@@ -15,12 +15,12 @@ import {
   textOf,
 } from "./parts.ts";
 
-/** Sections with keys of one provider each, and where they go without a `base-url`. */
+/** Sections with keys of one provider each, where they go without a `base-url`, and what is put behind one. */
 const sections = {
-  "gemini-api-key": { preset: "gemini", kind: "gemini" },
-  "claude-api-key": { preset: "anthropic", kind: "anthropic" },
-  "codex-api-key": { preset: "openai", kind: undefined },
-  "xai-api-key": { preset: "xai", kind: undefined },
+  "gemini-api-key": { preset: "gemini", kind: "gemini", behind: "/v1beta" },
+  "claude-api-key": { preset: "anthropic", kind: "anthropic", behind: "/v1" },
+  "codex-api-key": { preset: "openai", kind: undefined, behind: undefined },
+  "xai-api-key": { preset: "xai", kind: undefined, behind: undefined },
 } as const;
 
 /**
@@ -43,6 +43,7 @@ export const readCliProxyApi: Reader = async ({ path }) => {
         name: textOf(entry["base-url"]) === "" ? section.preset : "",
         baseUrl: textOf(entry["base-url"]) || undefined,
         preset: textOf(entry["base-url"]) === "" ? section.preset : undefined,
+        ...(section.behind === undefined ? {} : { behind: section.behind }),
         kind: section.kind,
         enabled: true,
         keys: keysOf([entry], `${name} ${index + 1}`),

@@ -119,7 +119,7 @@ function presetAt(baseUrl: string): string | undefined {
 
 function keysOf(slug: string, found: readonly FoundKey[], left: Left[]): ExportedKey[] {
   const keys = new Map<string, ExportedKey>();
-  for (const { apiKey, label, weight, enabled } of found) {
+  for (const { apiKey, label, weight, enabled, group } of found) {
     const name = `${slug}: key ${label === "" ? maskSecret(apiKey) : `"${label}"`}`;
     const parsed = parseKeyText(apiKey);
     if (!parsed.ok) {
@@ -132,21 +132,23 @@ function keysOf(slug: string, found: readonly FoundKey[], left: Left[]): Exporte
     const ours = Math.min(100, Math.max(1, Math.round(weight)));
     if (ours !== weight)
       left.push({ what: `the weight ${weight} of ${name}`, why: `it is ${ours}: they go from 1 to 100` });
+    const named = held?.group ?? lineOf(group ?? "", 100);
     // Named several times, as for each model: on if one of them is, and as often as most.
     keys.set(text, {
       api_key: text,
-      label: held?.label ?? labelOf(label),
+      label: held?.label ?? lineOf(label, 200),
       weight: Math.max(held?.weight ?? 1, ours),
       enabled: enabled || held?.enabled === true,
       order: held?.order ?? keys.size,
+      ...(named === "" ? {} : { group: named }),
     });
   }
   return [...keys.values()];
 }
 
-function labelOf(label: string): string {
-  return label
+function lineOf(text: string, most: number): string {
+  return text
     .replace(/\p{Cc}+/gu, " ")
     .trim()
-    .slice(0, 200);
+    .slice(0, most);
 }

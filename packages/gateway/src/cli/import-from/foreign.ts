@@ -27,6 +27,8 @@ export interface FoundKey {
   /** As the other tool has it; ours go from 1 to 100. */
   readonly weight: number;
   readonly enabled: boolean;
+  /** The organization that the other tool names for it: keys of one share its limits. */
+  readonly group?: string | undefined;
 }
 
 export interface Left {

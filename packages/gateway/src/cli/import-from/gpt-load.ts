@@ -1,35 +1,49 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { ProviderKind } from "../../store/store.ts";
+import { foundInGptLoad2 } from "./gpt-load-2.ts";
 import type { Found, FoundKey, FoundPool, Left, Reader } from "./foreign.ts";
-import { type Fields, fileIn, isFields, notThat, objectsOf, parseJson, readBytes, textOf } from "./parts.ts";
-import { isSqlite, type Tables, withTables } from "./sqlite.ts";
+import { type Fields, fileIn, jsonIn, notThat, objectsOf, readText, textOf } from "./parts.ts";
+import { type Tables, withTables } from "./tables.ts";
 
-/** What gpt-load calls the kinds of API. */
-const kinds: Readonly<Record<string, ProviderKind | undefined>> = {
-  openai: undefined,
-  anthropic: "anthropic",
-  gemini: "gemini",
+/** What gpt-load calls the kinds of API, and what stands before an endpoint of each. */
+const kinds: Readonly<
+  Record<string, { readonly kind?: ProviderKind; readonly behind: NonNullable<FoundPool["behind"]> }>
+> = {
+  openai: { behind: "/v1" },
+  "openai-response": { behind: "/v1" },
+  anthropic: { kind: "anthropic", behind: "/v1" },
+  gemini: { kind: "gemini", behind: "/v1beta" },
 };
 
 /**
- * gpt-load 1.x: the SQLite file `data/gpt-load.db`. Tables `groups` and `api_keys`; since 1.1 values may be encrypted.
+ * gpt-load: the SQLite file `data/gpt-load.db`, or a dump of its database. 1.x has the tables `groups` and `api_keys`, and since
+ * 1.1 values may be encrypted; 2.x has `groups` and `credentials`, and all values are.
  *
- * @see https://github.com/tbphp/gpt-load internal/models/types.go, internal/encryption, internal/channel/base_channel.go
+ * @see https://github.com/tbphp/gpt-load 1.x: internal/models/types.go, internal/encryption, internal/channel/base_channel.go;
+ * 2.x: internal/storage/migrations/0001_initial.go, internal/platform/encryption
  */
 export const readGptLoad: Reader = async ({ path, environment }) => {
   const file = fileIn(path, ["gpt-load.db", "data/gpt-load.db"]);
-  if (!isSqlite(readBytes(file))) throw notThat(file, "gpt-load", "it is no SQLite database");
-  return withTables(file, (tables) => {
-    if (!tables.has("groups") || !tables.has("api_keys")) {
-      throw notThat(file, "gpt-load 1.x", "it has no tables `groups` and `api_keys`");
+  const found = await withTables(file, ["groups", "api_keys", "credentials", "access_keys"], (tables) => {
+    if (tables.has("groups") && tables.has("api_keys")) {
+      return foundIn(tables, opener(textOf(environment["ENCRYPTION_KEY"])));
     }
-    return foundIn(tables, environment["ENCRYPTION_KEY"]);
+    if (tables.has("groups") && tables.has("credentials")) {
+      return foundInGptLoad2(tables, opener(textOf(environment["ENCRYPTION_KEY"]) || keyBeside(file)));
+    }
+    throw notThat(file, "gpt-load", "it has no tables `groups` and `api_keys` or `credentials`");
   });
+  if (found === undefined) throw notThat(file, "gpt-load", "it is no SQLite database and no dump of one");
+  return found;
 };
 
-function foundIn(tables: Tables, encryptionKey: string | undefined): Found {
+/** Opens a value; undefined for one whose key is not here. */
+export type Open = (value: string, hash: string) => string | undefined;
+
+function foundIn(tables: Tables, open: Open): Found {
   const left: Left[] = [];
-  const open = opener(encryptionKey);
   const keysOf = Map.groupBy(tables.rows("api_keys"), (row) => Number(row["group_id"]));
   const pools = tables.rows("groups").flatMap((group) => {
     const pool = poolOf(group, left);
@@ -53,12 +67,17 @@ function foundIn(tables: Tables, encryptionKey: string | undefined): Found {
 function poolOf(group: Fields, left: Left[]): Omit<FoundPool, "keys"> | undefined {
   const name = textOf(group["name"]);
   const what = `group "${name}"`;
+  if (textOf(group["group_type"]) === "aggregate") {
+    left.push({ what, why: "it has no keys of its own: the groups that it joins are taken" });
+    return undefined;
+  }
   const type = textOf(group["channel_type"]);
-  if (!Object.hasOwn(kinds, type)) {
+  const spoken = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  if (spoken === undefined) {
     left.push({ what, why: `its channel type ${type} is not known here` });
     return undefined;
   }
-  const upstreams = objectsOf(jsonOf(group["upstreams"]));
+  const upstreams = objectsOf(jsonIn(group["upstreams"], `\`upstreams\` of ${what}`));
   const [first, ...others] = upstreams.map(({ url }) => textOf(url)).filter((url) => url !== "");
   if (first === undefined) {
     left.push({ what, why: "it names no upstream" });
@@ -69,7 +88,10 @@ function poolOf(group: Fields, left: Left[]): Omit<FoundPool, "keys"> | undefine
     left.push({ what: `${others.length} more upstreams of ${what}`, why });
   }
   tellRest(group, what, left);
-  return { name, baseUrl: first, kind: kinds[type], enabled: true };
+  // Its clients say the version; where keys are tested, it stands in the endpoint.
+  const tested = textOf(group["validation_endpoint"]);
+  const behind = tested === "" || tested.startsWith(`${spoken.behind}/`) ? { behind: spoken.behind } : {};
+  return { name, baseUrl: first, ...behind, kind: spoken.kind, enabled: true };
 }
 
 /** What a group is set to beside its keys. */
@@ -78,28 +100,26 @@ function tellRest(group: Fields, what: string, left: Left[]): void {
     ["config", "its own settings"],
     ["header_rules", "rules that change headers"],
     ["param_overrides", "parameters that are overridden"],
+    ["model_redirect_rules", "requests go on as clients send them"],
     ["proxy_keys", "keys of its clients: make gateway tokens instead"],
   ] as const;
   for (const [column, why] of rest) {
-    const value = column === "proxy_keys" ? textOf(group[column]) : jsonOf(group[column]);
+    const value = column === "proxy_keys" ? textOf(group[column]) : jsonIn(group[column], `\`${column}\` of ${what}`);
     const isSet = typeof value === "string" ? value !== "" : Object.keys(value ?? {}).length > 0;
     if (isSet) left.push({ what: `${column} of ${what}`, why });
   }
 }
 
-function jsonOf(value: unknown): object | undefined {
-  const text = value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : textOf(value);
-  if (text === "" || text === "null") return undefined;
-  const parsed = parseJson(text, "A column of the database");
-  return isFields(parsed) || Array.isArray(parsed) ? parsed : undefined;
+/** What 2.x makes for itself beside its database, unless it is given one. */
+function keyBeside(file: string): string {
+  const beside = join(dirname(file), "encryption.key");
+  return existsSync(beside) ? readText(beside).trim() : "";
 }
 
 /** Values are what they are, or hex of nonce and AES-256-GCM under a key made of ENCRYPTION_KEY. */
-function opener(encryptionKey: string | undefined): (value: string, hash: string) => string | undefined {
+function opener(encryptionKey: string): Open {
   const key =
-    encryptionKey === undefined || encryptionKey === ""
-      ? undefined
-      : pbkdf2Sync(encryptionKey, "gpt-load-encryption-v1", 100_000, 32, "sha256");
+    encryptionKey === "" ? undefined : pbkdf2Sync(encryptionKey, "gpt-load-encryption-v1", 100_000, 32, "sha256");
   return (value, hash) => {
     // Unencrypted, the hash is the plain SHA-256 of the value; before 1.1 there was none.
     const isPlain = hash === "" || hash === createHash("sha256").update(value).digest("hex");

@@ -1,19 +1,31 @@
 import { type ChannelType, newApiTypes, oneApiTypes } from "./channel-types.ts";
 import type { Found, FoundKey, FoundPool, Left, Reader } from "./foreign.ts";
-import { type Fields, fileIn, isFields, notThat, numberOf, objectsOf, parseJson, readBytes, textOf } from "./parts.ts";
-import { isSqlite, withTables } from "./sqlite.ts";
+import {
+  type Fields,
+  fileIn,
+  isFields,
+  jsonIn,
+  notThat,
+  numberOf,
+  objectsOf,
+  parseJson,
+  readText,
+  textOf,
+} from "./parts.ts";
+import { withTables } from "./tables.ts";
 
 /** 1: on; 2: off by a person; 3: off by itself. */
 const isOn = 1;
 
 /**
- * new-api: the SQLite file `one-api.db` (table `channels`, with several keys in one since 0.8.6), or channels as JSON.
+ * new-api: the SQLite file `one-api.db` (table `channels`, with several keys in one since 0.8.6), a dump of its database in MySQL
+ * or PostgreSQL, or channels as JSON.
  *
- * @see https://github.com/QuantumNous/new-api model/channel.go
+ * @see https://github.com/QuantumNous/new-api model/channel.go, constant/channel.go, relay/channel/openai/adaptor.go
  */
 export const readNewApi: Reader = ({ path }) => readChannels(path, { tool: "new-api", types: newApiTypes });
 
-/** one-api: the SQLite file `one-api.db`, or channels as JSON. @see https://github.com/songquanpeng/one-api model/channel.go */
+/** one-api: the same. @see https://github.com/songquanpeng/one-api model/channel.go, relay/channeltype */
 export const readOneApi: Reader = ({ path }) => readChannels(path, { tool: "one-api", types: oneApiTypes });
 
 interface Tool {
@@ -23,19 +35,18 @@ interface Tool {
 
 async function readChannels(path: string, tool: Tool): Promise<Found> {
   const file = fileIn(path, ["one-api.db", "data/one-api.db", "new-api.db"]);
-  const bytes = readBytes(file);
-  if (!isSqlite(bytes)) {
-    const channels = channelsIn(parseJson(bytes.toString("utf8"), file));
-    if (channels === undefined) throw notThat(file, tool.tool, "it is no SQLite database and no list of channels");
-    return foundIn(channels, tool);
-  }
-  return withTables(file, (tables) => {
+  const found = await withTables(file, ["channels", "tokens"], (tables) => {
     if (!tables.has("channels")) throw notThat(file, tool.tool, "it has no table `channels`");
     const { pools, left } = foundIn(tables.rows("channels"), tool);
     const clients = tables.has("tokens") ? tables.count("tokens") : 0;
     const why = "keys of clients: make gateway tokens instead (keywheel token create)";
     return { pools, left: clients === 0 ? left : [...left, { what: `${clients} tokens`, why }] };
   });
+  if (found !== undefined) return found;
+  const channels = channelsIn(parseJson(readText(file), file));
+  if (channels === undefined)
+    throw notThat(file, tool.tool, "it is no SQLite database, no dump of one and no list of channels");
+  return foundIn(channels, tool);
 }
 
 /** A list, or the answer of its API: `{data: […]}`, `{data: {items: […]}}`. */
@@ -69,7 +80,11 @@ function poolOf(channel: Fields, type: ChannelType, what: string, left: Left[]):
     left.push({ what, why: "it comes without a key, as all do that its API lists: give the database file" });
     return undefined;
   }
-  const own = textOf(channel["base_url"]);
+  const own = baseUrlOf(channel, type);
+  if (own === undefined) {
+    left.push({ what, why: "its address is that of one single endpoint, not a base URL" });
+    return undefined;
+  }
   if (own === "" && type.baseUrl === undefined && (type.preset === undefined || type.preset === "azure")) {
     left.push({ what, why: "it has no base URL" });
     return undefined;
@@ -94,8 +109,17 @@ function poolOf(channel: Fields, type: ChannelType, what: string, left: Left[]):
   };
 }
 
+/** @returns an empty text for none, undefined for what is no base URL */
+function baseUrlOf(channel: Fields, { isEndpoint }: ChannelType): string | undefined {
+  const own = textOf(channel["base_url"]);
+  if (own === "" || isEndpoint !== true) return own;
+  const base = own.replace(/\/(chat\/completions|responses|messages|embeddings)\/?$/, "");
+  return base === own ? undefined : base;
+}
+
 function keysOf(channel: Fields): FoundKey[] {
-  const info = infoOf(channel["channel_info"]);
+  const named = jsonIn(channel["channel_info"], "`channel_info` of a channel");
+  const info = isFields(named) ? named : {};
   const statuses = isFields(info["multi_key_status_list"]) ? info["multi_key_status_list"] : {};
   const isMany = info["is_multi_key"] === true;
   const label = textOf(channel["name"]);
@@ -106,6 +130,8 @@ function keysOf(channel: Fields): FoundKey[] {
     label,
     weight: weight === 0 ? 1 : weight,
     enabled: isEnabled && (statuses[String(index)] ?? isOn) === isOn,
+    // The column, and as its API calls it.
+    group: textOf(channel["open_ai_organization"]) || textOf(channel["openai_organization"]),
   }));
 }
 
@@ -116,12 +142,4 @@ function valuesOf(text: string, isMany: boolean): string[] {
   if (!text.startsWith("[")) return text.split("\n").map((line) => line.trim());
   const list = parseJson(text, "A list of keys");
   return Array.isArray(list) ? list.map((item) => (typeof item === "string" ? item : JSON.stringify(item))) : [];
-}
-
-function infoOf(value: unknown): Fields {
-  if (isFields(value) && !(value instanceof Uint8Array)) return value;
-  const text = value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : textOf(value);
-  if (text === "") return {};
-  const parsed = parseJson(text, "`channel_info` of a channel");
-  return isFields(parsed) ? parsed : {};
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { failed } from "../exit.ts";
 
 /** Far more than any of these files has. */
-const maxBytes = 256 * 1_048_576;
+export const maxBytes = 256 * 1_048_576;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,9 +17,22 @@ export function textOf(value: unknown): string {
   return typeof value === "number" ? String(value) : "";
 }
 
-/** A field as a number; undefined for what is none. */
+/** A field as a number, also one that a dump has as text; undefined for what is none. */
 export function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  const number = typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+/** Whether a field says no, in the words of JSON, SQLite, MySQL or PostgreSQL. */
+export function isNo(value: unknown): boolean {
+  return value === false || value === 0 || value === "0" || value === "f" || value === "false";
+}
+
+/** What a column has as JSON; undefined for an empty one. @throws CommandError (1) that repeats nothing of it */
+export function jsonIn(value: unknown, what: string): unknown {
+  if (isFields(value) && !(value instanceof Uint8Array)) return value;
+  const text = value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : textOf(value);
+  return text === "" ? undefined : (parseJson(text, what) ?? undefined);
 }
 
 /** The objects of a list; an empty list for what is none. */

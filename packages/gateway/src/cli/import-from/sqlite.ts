@@ -1,35 +1,44 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { failed } from "../exit.ts";
-import type { Fields } from "./parts.ts";
-
-/** Tables of another tool's database, to be looked at. */
-export interface Tables {
-  has(table: string): boolean;
-  rows(table: string): readonly Fields[];
-  count(table: string): number;
-}
+import type { Tables } from "./tables.ts";
 
 /**
  * Looks at a copy of a SQLite file, its log (`-wal`) with it: the tool may be running, and nothing of it is changed.
  *
  * @throws CommandError (1) for what is no database
  */
-export async function withTables<T>(file: string, look: (tables: Tables) => T): Promise<T> {
+export async function withSqliteFile<T>(file: string, look: (tables: Tables) => T): Promise<T> {
+  return withCopy(file, look, (copy) => {
+    for (const end of ["", "-wal"]) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+  });
+}
+
+/**
+ * Looks at a SQLite database that was packed into another file.
+ *
+ * @param file what it was in, for what is said of it
+ * @throws CommandError (1) for what is no database
+ */
+export async function withSqliteBytes<T>(file: string, bytes: Uint8Array, look: (tables: Tables) => T): Promise<T> {
+  return withCopy(file, look, (copy) => writeFileSync(copy, bytes, { mode: 0o600 }));
+}
+
+async function withCopy<T>(file: string, look: (tables: Tables) => T, make: (copy: string) => void): Promise<T> {
   const { DatabaseSync } = await import("node:sqlite");
   const folder = mkdtempSync(join(tmpdir(), "keywheel-import-"));
   try {
-    const copy = join(folder, basename(file));
-    for (const end of ["", "-wal"]) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+    const copy = join(folder, "copy.db");
+    make(copy);
     const database = new DatabaseSync(copy);
     try {
       const has = (table: string): boolean =>
         database.prepare("select 1 from sqlite_master where type = 'table' and name = ?").get(table) !== undefined;
       return look({
         has,
-        // Names of our own, never from outside.
-        rows: (table) => database.prepare(`select * from "${table}" order by id`).all(),
+        // Names of our own, never from outside. Its rows stand in the order in which they were made.
+        rows: (table) => database.prepare(`select * from "${table}" order by rowid`).all(),
         count: (table) => Number(database.prepare(`select count(*) as n from "${table}"`).get()?.["n"] ?? 0),
       });
     } finally {
@@ -46,6 +55,6 @@ export async function withTables<T>(file: string, look: (tables: Tables) => T): 
 }
 
 /** Whether a file begins as a SQLite database does. @see https://sqlite.org/fileformat.html#magic_header_string */
-export function isSqlite(bytes: Buffer): boolean {
-  return bytes.subarray(0, 16).toString("latin1") === "SQLite format 3\u0000";
+export function isSqlite(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, 16)).toString("latin1") === "SQLite format 3\u0000";
 }

@@ -54,9 +54,10 @@ export function openDataPlane({
       const shown = message === undefined ? undefined : redactor.redact(message);
       tell({ type: "notice", poolId, code, message: shown, at: clock.now() });
     },
-    onOrganization: (poolId, keyId, told) => {
+    onOrganization: (poolId, keyId, told, toldProject) => {
       const organization = redactor.redact(told);
-      tell({ type: "organization-seen", poolId, keyId, organization, at: clock.now() });
+      const project = toldProject === undefined ? {} : { project: redactor.redact(toldProject) };
+      tell({ type: "organization-seen", poolId, keyId, organization, ...project, at: clock.now() });
     },
     onRequest: (record) => {
       inFlight.ended(record.requestId);

@@ -1,13 +1,13 @@
-import { Badge, Box, Button, Group, Paper, Stack, Text } from "@mantine/core";
+import { Badge, Button, Group, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Provider, Token } from "../../api/openapi.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useFormat } from "../../format/format.ts";
 import { ManagedBadge } from "../../parts/managed-badge.tsx";
+import { ListRow } from "../../parts/row-list.tsx";
 import { useNowAndThen } from "../../parts/use-now-and-then.ts";
 import { reachOf } from "./token-facts.ts";
-import classes from "./token-row.module.css";
 
 export interface TokenRowProps {
   readonly token: Token;
@@ -23,37 +23,9 @@ export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps):
   const format = useFormat();
   const { name, prefix, created_at: createdAt, last_used_at: usedAt } = token;
   return (
-    <Paper component="li" withBorder radius="md" px="md" py="sm" className={classes.row}>
-      <Group justify="space-between" gap="sm">
-        <Box className={classes.text}>
-          <Stack gap={6}>
-            <Group gap="xs">
-              <Text fw={600} lineClamp={2} title={name} dir="auto">
-                {name}
-              </Text>
-              <Text size="xs" c="dimmed" ff="monospace">
-                {prefix}…
-              </Text>
-              <ManagedBadge by={token.managed_by} />
-            </Group>
-            {providers && <Reach token={token} providers={providers} />}
-            <Terms token={token} />
-            <Text size="xs" c="dimmed">
-              <time dateTime={createdAt} title={format.dateTime(createdAt)}>
-                {t("tokens.createdAgo", { ago: format.ago(createdAt) })}
-              </time>
-              {" · "}
-              {usedAt === null ? (
-                t("tokens.neverUsed")
-              ) : (
-                <time dateTime={usedAt} title={format.dateTime(usedAt)}>
-                  {t("tokens.usedAgo", { ago: format.ago(usedAt) })}
-                </time>
-              )}
-            </Text>
-          </Stack>
-        </Box>
-        <Group gap="xs" justify="flex-end" className={classes.action}>
+    <ListRow
+      actions={
+        <>
           <Button
             variant="default"
             size="xs"
@@ -72,9 +44,34 @@ export function TokenRow({ token, providers, onEdit, onRevoke }: TokenRowProps):
           >
             {t("tokens.revoke")}
           </Button>
-        </Group>
+        </>
+      }
+    >
+      <Group gap="xs">
+        <Text fw={600} lineClamp={2} title={name} dir="auto">
+          {name}
+        </Text>
+        <Text size="xs" c="dimmed" ff="monospace">
+          {prefix}…
+        </Text>
+        <ManagedBadge by={token.managed_by} />
       </Group>
-    </Paper>
+      {providers && <Reach token={token} providers={providers} />}
+      <Terms token={token} />
+      <Text size="xs" c="dimmed">
+        <time dateTime={createdAt} title={format.dateTime(createdAt)}>
+          {t("tokens.createdAgo", { ago: format.ago(createdAt) })}
+        </time>
+        {" · "}
+        {usedAt === null ? (
+          t("tokens.neverUsed")
+        ) : (
+          <time dateTime={usedAt} title={format.dateTime(usedAt)}>
+            {t("tokens.usedAgo", { ago: format.ago(usedAt) })}
+          </time>
+        )}
+      </Text>
+    </ListRow>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, EmptyState, Group, Paper, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { IconInfoCircle, IconPlus, IconSearch, IconShieldLock, IconTicket } from "@tabler/icons-react";
 import { useState, type ReactNode } from "react";
@@ -7,7 +7,9 @@ import { Link } from "react-router";
 import type { Token } from "../../api/openapi.ts";
 import { providersQuery, statusQuery, tokensQuery } from "../../api/queries.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
+import { NoneYet } from "../../parts/none-yet.tsx";
 import { Page } from "../../parts/page.tsx";
+import { RowList } from "../../parts/row-list.tsx";
 import { CreateTokenDialog } from "./create-token-dialog.tsx";
 import { EditTokenDialog } from "./edit-token-dialog.tsx";
 import { RevokeTokenDialog } from "./revoke-token-dialog.tsx";
@@ -37,23 +39,17 @@ export function TokensPage(): ReactNode {
         {isPending && <Skeleton h={120} radius="md" aria-busy />}
         {error && <LoadFailed error={error} onRetry={() => void refetch()} />}
         {isEmpty && (
-          <Paper withBorder p={{ base: "md", sm: "xl" }} radius="lg">
-            <EmptyState
-              variant="light"
-              icon={<IconTicket />}
-              title={t("tokens.noneYet")}
-              description={<Explanation />}
-              maw={560}
-              mx="auto"
-            >
-              <EmptyState.Actions>
-                <Group justify="center">
-                  {create}
-                  <ConnectButton />
-                </Group>
-              </EmptyState.Actions>
-            </EmptyState>
-          </Paper>
+          <NoneYet
+            icon={<IconTicket />}
+            title={t("tokens.noneYet")}
+            description={<Explanation />}
+            actions={
+              <>
+                {create}
+                <ConnectButton />
+              </>
+            }
+          />
         )}
         {tokens && !isEmpty && <WhetherRequired />}
         {tokens && !isEmpty && <TokenList tokens={tokens} onEdit={setEdited} onRevoke={setRevoked} />}
@@ -122,7 +118,7 @@ function TokenList({ tokens, onEdit, onRevoke }: TokenListProps): ReactNode {
         />
       )}
       {found.length === 0 && <Text c="dimmed">{t("tokens.nothingFound", { search })}</Text>}
-      <Stack component="ul" gap="sm" m={0} p={0} role="list" aria-label={t("tokens.heading")}>
+      <RowList label={t("tokens.heading")}>
         {found.map((token) => (
           <TokenRow
             key={token.id}
@@ -132,7 +128,7 @@ function TokenList({ tokens, onEdit, onRevoke }: TokenListProps): ReactNode {
             onRevoke={() => onRevoke(token)}
           />
         ))}
-      </Stack>
+      </RowList>
     </Stack>
   );
 }

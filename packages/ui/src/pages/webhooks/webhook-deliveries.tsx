@@ -8,7 +8,7 @@ import { useFormat } from "../../format/format.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
 import tones from "../../parts/tone.module.css";
 import { nameOf, stateWords, wordsOf } from "./webhook-facts.ts";
-import classes from "./webhook-row.module.css";
+import classes from "./webhook-deliveries.module.css";
 
 /** What was sent to a webhook last, newest first; asked for anew while it is looked at. */
 export function WebhookDeliveries({ webhook }: { readonly webhook: Webhook }): ReactNode {

@@ -1,4 +1,4 @@
-import { Badge, Box, Button, Group, Paper, Stack, Switch, Text } from "@mantine/core";
+import { Badge, Button, Group, Switch, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -7,10 +7,10 @@ import type { Webhook } from "../../api/openapi.ts";
 import { queryKeys } from "../../api/query-keys.ts";
 import { useFormat } from "../../format/format.ts";
 import { useNotify } from "../../parts/notify.ts";
+import { ListRow } from "../../parts/row-list.tsx";
 import { WebhookDeliveries } from "./webhook-deliveries.tsx";
 import { eventWords, nameOf } from "./webhook-facts.ts";
 import tones from "../../parts/tone.module.css";
-import classes from "./webhook-row.module.css";
 
 export interface WebhookRowProps {
   readonly webhook: Webhook;
@@ -26,54 +26,49 @@ export function WebhookRow({ webhook, onRotate, onRemove }: WebhookRowProps): Re
   const format = useFormat();
   const name = nameOf(webhook);
   return (
-    <Paper component="li" withBorder radius="md" px="md" py="sm" className={classes.row}>
-      <Stack gap="sm">
-        <Group justify="space-between" gap="sm">
-          <Box className={classes.text}>
-            <Stack gap={6}>
-              <Text fw={600} lineClamp={2} title={name} dir="auto">
-                {name}
-              </Text>
-              <Text size="xs" c="dimmed" ff="monospace">
-                {webhook.url}
-              </Text>
-              <Events webhook={webhook} />
-              {webhook.former_secret_until !== null && (
-                <Text size="sm" c="dimmed">
-                  {t("webhooks.formerUntil", { until: format.dateTime(webhook.former_secret_until) })}
-                </Text>
-              )}
-              {webhook.disabled_reason === "gone" && (
-                <Text size="sm" className={tones.bad ?? ""}>
-                  {t("webhooks.gone")}
-                </Text>
-              )}
-            </Stack>
-          </Box>
-          <Group gap="xs" justify="flex-end" className={classes.action}>
-            <EnabledSwitch webhook={webhook} />
-            <TestButton webhook={webhook} />
-            <Button
-              variant="default"
-              size="xs"
-              onClick={() => setOpen(!isOpen)}
-              aria-expanded={isOpen}
-              aria-controls={deliveriesId}
-              aria-label={t("webhooks.deliveriesNamed", { name })}
-            >
-              {t("webhooks.deliveries")}
-            </Button>
-            <Button variant="default" size="xs" onClick={onRotate} aria-label={t("webhooks.rotateNamed", { name })}>
-              {t("webhooks.rotate")}
-            </Button>
-            <Button variant="default" size="xs" onClick={onRemove} aria-label={t("webhooks.removeNamed", { name })}>
-              {t("webhooks.remove")}
-            </Button>
-          </Group>
-        </Group>
-        <div id={deliveriesId}>{isOpen && <WebhookDeliveries webhook={webhook} />}</div>
-      </Stack>
-    </Paper>
+    <ListRow
+      actions={
+        <>
+          <EnabledSwitch webhook={webhook} />
+          <TestButton webhook={webhook} />
+          <Button
+            variant="default"
+            size="xs"
+            onClick={() => setOpen(!isOpen)}
+            aria-expanded={isOpen}
+            aria-controls={deliveriesId}
+            aria-label={t("webhooks.deliveriesNamed", { name })}
+          >
+            {t("webhooks.deliveries")}
+          </Button>
+          <Button variant="default" size="xs" onClick={onRotate} aria-label={t("webhooks.rotateNamed", { name })}>
+            {t("webhooks.rotate")}
+          </Button>
+          <Button variant="default" size="xs" onClick={onRemove} aria-label={t("webhooks.removeNamed", { name })}>
+            {t("webhooks.remove")}
+          </Button>
+        </>
+      }
+      below={<div id={deliveriesId}>{isOpen && <WebhookDeliveries webhook={webhook} />}</div>}
+    >
+      <Text fw={600} lineClamp={2} title={name} dir="auto">
+        {name}
+      </Text>
+      <Text size="xs" c="dimmed" ff="monospace">
+        {webhook.url}
+      </Text>
+      <Events webhook={webhook} />
+      {webhook.former_secret_until !== null && (
+        <Text size="sm" c="dimmed">
+          {t("webhooks.formerUntil", { until: format.dateTime(webhook.former_secret_until) })}
+        </Text>
+      )}
+      {webhook.disabled_reason === "gone" && (
+        <Text size="sm" className={tones.bad ?? ""}>
+          {t("webhooks.gone")}
+        </Text>
+      )}
+    </ListRow>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, EmptyState, Group, Paper, Skeleton, Stack } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { IconPlus, IconWebhook } from "@tabler/icons-react";
 import { useState, type ReactNode } from "react";
@@ -6,7 +6,9 @@ import { useTranslation } from "react-i18next";
 import type { Webhook } from "../../api/openapi.ts";
 import { webhooksQuery } from "../../api/queries.ts";
 import { LoadFailed } from "../../parts/load-failed.tsx";
+import { NoneYet } from "../../parts/none-yet.tsx";
 import { Page } from "../../parts/page.tsx";
+import { RowList } from "../../parts/row-list.tsx";
 import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
 import { RemoveWebhookDialog } from "./remove-webhook-dialog.tsx";
 import { RotateSecretDialog } from "./rotate-secret-dialog.tsx";
@@ -30,23 +32,15 @@ export function WebhooksPage(): ReactNode {
       {isPending && <Skeleton h={120} radius="md" aria-busy />}
       {error && <LoadFailed error={error} onRetry={() => void refetch()} />}
       {isEmpty && (
-        <Paper withBorder p={{ base: "md", sm: "xl" }} radius="lg">
-          <EmptyState
-            variant="light"
-            icon={<IconWebhook />}
-            title={t("webhooks.emptyHeading")}
-            description={t("webhooks.whatItIs")}
-            maw={560}
-            mx="auto"
-          >
-            <EmptyState.Actions>
-              <Group justify="center">{add}</Group>
-            </EmptyState.Actions>
-          </EmptyState>
-        </Paper>
+        <NoneYet
+          icon={<IconWebhook />}
+          title={t("webhooks.emptyHeading")}
+          description={t("webhooks.whatItIs")}
+          actions={add}
+        />
       )}
       {webhooks && !isEmpty && (
-        <Stack component="ul" gap="sm" m={0} p={0} role="list" aria-label={t("webhooks.heading")}>
+        <RowList label={t("webhooks.heading")}>
           {webhooks.map((webhook) => (
             <WebhookRow
               key={webhook.id}
@@ -55,7 +49,7 @@ export function WebhooksPage(): ReactNode {
               onRemove={() => setRemoved(webhook)}
             />
           ))}
-        </Stack>
+        </RowList>
       )}
       <AddWebhookDialog isOpen={isAdding} onClose={() => setAdding(false)} />
       <RotateSecretDialog webhook={rotated} onClose={() => setRotated(undefined)} />

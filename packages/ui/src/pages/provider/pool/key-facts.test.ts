@@ -25,6 +25,7 @@ function aKey(parts: Partial<Key> = {}): Key {
     order: 0,
     group: "",
     organization: null,
+    project: null,
     status: "available",
     status_reason: null,
     cooldown_until: null,

@@ -59,7 +59,9 @@ export function filterKeys(keys: readonly Key[], { status, search }: KeyFilter):
   return keys.filter(
     (key) =>
       (status === "all" || key.status === status) &&
-      `${key.label} ${key.api_key} ${key.group} ${key.organization ?? ""}`.toLowerCase().includes(wanted),
+      `${key.label} ${key.api_key} ${key.group} ${key.organization ?? ""} ${key.project ?? ""}`
+        .toLowerCase()
+        .includes(wanted),
   );
 }
 

@@ -155,11 +155,11 @@ export const KeyRow = memo(function KeyRow(props: KeyRowProps): ReactNode {
 });
 
 /** The group that it was given, else whose the provider says that it is. */
-function Owner({ value: { group, organization } }: { readonly value: Key }): ReactNode {
+function Owner({ value: { group, organization, project } }: { readonly value: Key }): ReactNode {
   const { t } = useTranslation();
   if (group === "" && organization === null) return null;
-  const text =
-    group === "" ? t("keys.organizationNamed", { organization: organization ?? "" }) : t("keys.groupNamed", { group });
+  const told = [organization, project].filter((name) => name !== null).join(" / ");
+  const text = group === "" ? t("keys.organizationNamed", { organization: told }) : t("keys.groupNamed", { group });
   return (
     <Text
       size="xs"
