@@ -3,7 +3,7 @@ import { createFakeClock } from "@keywheel/testkit";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import type { ActivityBatch, StoredRequest } from "../store/store.ts";
-import { readBlock } from "../requests/request-blocks.ts";
+import { readBlock, toBlocks } from "../requests/request-blocks.ts";
 import { fromDetail } from "./request-detail.ts";
 import { Activity } from "./activity.ts";
 
@@ -20,7 +20,7 @@ function anActivity() {
       saved.push(...requests.flatMap(({ data }) => readBlock(data)));
       models.push(...usage.filter(({ span }) => span === "hour").map(({ model }) => model));
     },
-    listRequests: async () => [],
+    listRequests: async (): Promise<readonly StoredRequest[]> => [],
     findRequest: async () => undefined,
     claim: async () => true,
     pruneRequests: async () => 0,
@@ -105,6 +105,20 @@ describe("activity", () => {
     await activity.flush();
 
     expect(idsOf(saved)).toBe("two");
+  });
+
+  it("passes over what a damaged disk has left unreadable, in what it is found by and in what is told of it", async () => {
+    const { activity, saved } = anActivity();
+    for (const id of ["one", "two", "three"]) activity.record(aRecord(id));
+    await activity.flush();
+    const lines = toBlocks(saved)[0]?.data.toString() ?? "";
+    const damaged = lines.replace('"one"', '"o\u0000').replace(/(?<="two".*\t)\[/, "{");
+    const fresh = anActivity();
+    fresh.store.listRequests = async () => readBlock(Buffer.from(damaged)).toReversed();
+
+    const { requests } = await fresh.activity.requests({ limit: 10 });
+
+    expect(requests.map(({ record }) => record.requestId)).toEqual(["three"]);
   });
 
   it("holds a bounded number of requests for a database that stays away, the newest", async () => {

@@ -1,7 +1,15 @@
 import { type Clock, isKeywheelError } from "@keywheel/pool";
 import type { RequestRecord } from "../data-plane/request-record.ts";
 import { seqOf } from "../requests/request-seq.ts";
-import type { AffinityQuery, AffinitySum, RequestFilter, Store, UsageQuery, UsageSum } from "../store/store.ts";
+import type {
+  ActivityBatch,
+  AffinityQuery,
+  AffinitySum,
+  RequestFilter,
+  Store,
+  UsageQuery,
+  UsageSum,
+} from "../store/store.ts";
 import { addAffinity, type Affinity, AffinityBook, affinityOf, groupAffinity } from "./affinity-book.ts";
 import { type LoggedRequest, RequestLog, type RequestPage } from "./request-log.ts";
 import { hourMs, UsageBook } from "./usage-book.ts";
@@ -125,9 +133,10 @@ export class Activity {
   }
 
   /**
-   * Writes everything there is. A second call while one is under way waits for that one and goes over what came since.
+   * Writes everything that there is when it begins. A second call while one is under way waits for that one and goes over what
+   * came since.
    *
-   * @returns whether all of it is durable
+   * @returns whether all of that is durable
    */
   async flush(): Promise<boolean> {
     while (this.#running !== undefined) await this.#running;
@@ -162,23 +171,32 @@ export class Activity {
         this.#tell(undefined);
         return true;
       }
-      try {
-        await this.#deps.store.saveActivity({ requests, usage, totals, affinity, isLate: this.#isInTrouble });
-      } catch (error) {
-        this.#tell(error);
-        if (this.#isWorthKeeping(error)) {
-          this.#usage.giveBack(usage, totals);
-          this.#affinity.giveBack(affinity);
-          return false;
-        }
-      }
+      const fate = await this.#save({ requests, usage, totals, affinity, isLate: this.#isInTrouble });
+      if (fate === "kept") return false;
       this.#refusals = 0;
-      if (block !== undefined) this.#log.written(block);
+      if (block !== undefined && fate === "written") this.#log.written(block);
+      if (block !== undefined && fate === "refused") this.#log.refused(block);
       left -= block?.count ?? 0;
       if (left <= 0 && usage.length < sumsAtOnce && totals.length < sumsAtOnce) {
         this.#tell(undefined);
         return true;
       }
+    }
+  }
+
+  /** @returns `kept`: it is to be tried again */
+  async #save(
+    batch: ActivityBatch & { readonly affinity: readonly AffinitySum[] },
+  ): Promise<"written" | "kept" | "refused"> {
+    try {
+      await this.#deps.store.saveActivity(batch);
+      return "written";
+    } catch (error) {
+      this.#tell(error);
+      if (!this.#isWorthKeeping(error)) return "refused";
+      this.#usage.giveBack(batch.usage, batch.totals);
+      this.#affinity.giveBack(batch.affinity);
+      return "kept";
     }
   }
 

@@ -76,7 +76,7 @@ export class RequestLog {
     return this.#waitingCount + this.#open.count;
   }
 
-  /** How many were let go of unwritten, since the database could not be written for too long. */
+  /** How many were let go of unwritten, since the database could not be written for too long, or did not take them. */
   get lost(): number {
     return this.#lost;
   }
@@ -96,11 +96,13 @@ export class RequestLog {
     return this.#waiting[0];
   }
 
+  /** The database will never take it: it is not tried again. */
+  refused(block: RequestBlock): void {
+    if (this.#takeOut(block)) this.#lost += block.count;
+  }
+
   written(block: RequestBlock): void {
-    // It may have been let go of meanwhile.
-    if (this.#waiting[0] !== block) return;
-    this.#waiting.shift();
-    this.#waitingCount -= block.count;
+    if (!this.#takeOut(block)) return;
     this.#written.push(block);
     let others = this.#written.reduce((sum, { count }) => sum + count, 0);
     for (const oldest of this.#written) {
@@ -119,7 +121,7 @@ export class RequestLog {
     for await (const block of this.#blocksInMemory()) {
       if (found.length > limit) break;
       for (const stored of block.toReversed()) {
-        if (stored.seq < oldest && fits(stored, filter)) found.push(fromStored(stored));
+        if (stored.seq < oldest && fits(stored, filter)) found.push(...readable([stored]));
       }
       oldest = Math.min(oldest, block[0]?.seq ?? Infinity);
     }
@@ -128,7 +130,7 @@ export class RequestLog {
       const stored = await this.#options.store.listRequests(
         Number.isFinite(oldest) ? { ...rest, beforeSeq: oldest } : rest,
       );
-      found.push(...stored.map(fromStored));
+      found.push(...readable(stored));
     }
     return pageOf(found, limit);
   }
@@ -139,11 +141,11 @@ export class RequestLog {
     const bySeq = new Map<number, LoggedRequest>();
     // First: what is written meanwhile is in both, rather than in none.
     for await (const block of this.#blocksInMemory()) {
-      for (const stored of block)
-        if (stored.seq < beforeSeq && fits(stored, filter)) bySeq.set(stored.seq, fromStored(stored));
+      const fitting = block.filter((stored) => stored.seq < beforeSeq && fits(stored, filter));
+      for (const request of readable(fitting)) bySeq.set(request.seq, request);
     }
     const stored = await this.#options.store.listRequests({ ...filter, limit: limit + 1 });
-    for (const request of stored) bySeq.set(request.seq, fromStored(request));
+    for (const request of readable(stored)) bySeq.set(request.seq, request);
     return pageOf(
       [...bySeq.values()].sort((one, other) => other.seq - one.seq),
       limit,
@@ -176,6 +178,14 @@ export class RequestLog {
 
   #closed(): readonly RequestBlock[] {
     return [...this.#written, ...this.#waiting];
+  }
+
+  /** @returns false if it has been let go of meanwhile */
+  #takeOut(block: RequestBlock): boolean {
+    if (this.#waiting[0] !== block) return false;
+    this.#waiting.shift();
+    this.#waitingCount -= block.count;
+    return true;
   }
 
   #closeBlock(): void {
@@ -242,6 +252,15 @@ function pageOf(found: readonly LoggedRequest[], limit: number): RequestPage {
   return { requests, next: found.length > limit ? requests.at(-1)?.seq : undefined };
 }
 
-function fromStored(stored: StoredRequest): LoggedRequest {
-  return { seq: stored.seq, ...fromDetail(stored) };
+/** @returns undefined for one that a damaged disk has left unreadable */
+function fromStored(stored: StoredRequest): LoggedRequest | undefined {
+  try {
+    return { seq: stored.seq, ...fromDetail(stored) };
+  } catch {
+    return undefined;
+  }
+}
+
+function readable(stored: readonly StoredRequest[]): readonly LoggedRequest[] {
+  return stored.flatMap((request) => fromStored(request) ?? []);
 }

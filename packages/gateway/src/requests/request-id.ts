@@ -3,13 +3,14 @@ const instantLength = 8;
 const told = new RegExp(`^req_([0-9a-z]{${instantLength}})`);
 
 /**
- * Makes ids of requests: `req_`, when the request began, and a number. They grow, so that they are found without an index of
- * their own; those of a former process, and of workers beside this one, are others.
+ * Makes ids of requests: `req_`, when the request began, which process served it, and a number. They grow, so that they are found
+ * without an index of their own.
  *
+ * @param process told apart from all others that ids are made by: gateways on one database, former ones; four characters or so
  * @param worker 0: the only one, or the first
  */
-export function createRequestIds(worker: number): (startedAt: number) => string {
-  const place = worker === 0 ? "" : `w${worker.toString(36)}x`;
+export function createRequestIds(process: string, worker: number): (startedAt: number) => string {
+  const place = worker === 0 ? process : `${process}w${worker.toString(36)}x`;
   let count = 0;
   let lastAt = -1;
   let prefix = "";

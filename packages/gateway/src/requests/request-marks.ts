@@ -67,6 +67,9 @@ export function bestMark({
 }: RequestFilter): string | undefined {
   if (sessionId !== undefined) return marksOf.session(sessionId);
   if (failover === true) return marksOf.failover;
+  // Most requests go well, and nearly every block holds one.
+  const isRare = failed === true || (status !== undefined && status.from >= 400);
+  if (keyId !== undefined && !isRare) return marksOf.key(keyId);
   if (status !== undefined && status.from === status.to) return marksOf.status(status.from);
   if (failed === true) return marksOf.failed;
   if (status !== undefined && classOf(status.from) === classOf(status.to))

@@ -100,12 +100,15 @@ async function findByInstant(db: Kysely<Database>, id: string, startedAt: number
       .select(["last_seq", "data"])
       .where("last_seq", ">=", from)
       .where("first_started_at", "<=", startedAt)
+      // Those that were moved here from the former tables are found by their marks.
+      .where("first_started_at", ">", 0)
       .orderBy("last_seq")
       .limit(limit)
       .execute();
     for (const { data } of blocks) {
       const found = inBlock(data, id);
       if (found !== undefined) return found;
+      await nextTurn();
     }
     const last = blocks.at(-1);
     if (last === undefined || blocks.length < limit) return undefined;

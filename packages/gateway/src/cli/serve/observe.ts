@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { createRequestIds } from "../../requests/request-id.ts";
 import { type Clock, isKeywheelError, type PoolEvent } from "@keywheel/pool";
 import type { CatalogView } from "../../catalog/catalog.ts";
+import { randomText } from "../../catalog/ids.ts";
 import { DataPlane, type DataPlaneDeps } from "../../data-plane/data-plane.ts";
 import type { RequestRecord } from "../../data-plane/request-record.ts";
 import type { OpenLog } from "../../telemetry/log.ts";
@@ -44,7 +46,7 @@ export function openDataPlane({
   const { clock, load, onRequest } = parts;
   return new DataPlane({
     ...parts,
-    newId: createRequestIds(worker),
+    newId: createRequestIds(randomText(4, randomBytes), worker),
     redact: redactor.redact,
     redactKnown: redactor.redactKnown,
     tracing: otel,
