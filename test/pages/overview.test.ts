@@ -119,7 +119,7 @@ describe("notices", () => {
     await using pool = await poolOf(gateway);
     await pool.turns(1);
     await gateway.stop();
-    overwriteTable(gateway.databaseFile, "requests");
+    overwriteTable(gateway.databaseFile, "request_blocks");
     await gateway.restart();
     await using session = await openSignedIn(browser, gateway, "/", { language });
 
