@@ -6,7 +6,7 @@ import { providerPages } from "../../docs/site/provider-pages.ts";
 import { providerPresets } from "../../packages/gateway/src/catalog/presets.ts";
 import { ensureBuilt } from "../../scripts/lib/build.mjs";
 import { root } from "../../scripts/lib/root.mjs";
-import { aReader, shellOf } from "./shell.ts";
+import { aReader, keyFor, shellOf } from "./shell.ts";
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
@@ -25,10 +25,27 @@ const written = [
   ["packages/gateway/README.md", false],
 ] as const;
 
+/** No MySQL is here, and no database of another tool's in PostgreSQL: each writes the channel that `one-api.db` has. */
+const dumps = Object.fromEntries(
+  [
+    ["mysqldump", "`channels`", "MySQL dump 10.13", "Dump completed on 2026-12-01"],
+    ["pg_dump", "public.channels", "PostgreSQL database dump", "PostgreSQL database dump complete"],
+  ].map(([name, table, begin, end]) => [
+    name,
+    `cat <<'SQL'
+-- ${begin}
+CREATE TABLE ${table} (id bigint, type bigint, key text, status bigint, name text);
+INSERT INTO ${table} VALUES (1, 43, '${keyFor("former")}', 1, 'former');
+-- ${end}
+SQL
+`,
+  ]),
+);
+
 describe("what a page shows can be typed as it stands", () => {
   it.each(written)("%s", { timeout: 120_000 }, async (path, prepared) => {
     const shown = shellOf(read(path));
-    await using reader = await aReader({ prepared });
+    await using reader = await aReader({ prepared, programs: dumps });
     if (path.endsWith("troubleshooting.md")) await giveItSomethingToShow(reader.type);
 
     for (const { heading, code } of shown) {

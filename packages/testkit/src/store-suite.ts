@@ -423,6 +423,7 @@ function describeKeys(current: Current, reopen: Reopen): void {
       ]);
 
       expect(held).toEqual([undefined, "key_2", "key_3", undefined]);
+      expect(await current().findHeld("prv_1", [])).toEqual([]);
     });
 
     it("are changed in the fields of the patch alone", async () => {
