@@ -132,6 +132,8 @@ describe("the documentation site", () => {
         "scaling",
         "library",
         "security",
+        "threat-model",
+        "dependencies",
         "clients/README",
         "clients/codex",
       ]),
