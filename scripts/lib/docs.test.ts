@@ -60,15 +60,28 @@ function namedInTables(page: string): string[][] {
     .map((row) => (row.match(/`[^`]+`|"[^"]+"/g) ?? []).sort());
 }
 
-it.each(["dependencies", "threat-model"])(
+it.each(["dependencies", "threat-model", "ARCHITECTURE"])(
   "docs/ko/%s.md names in each row of its tables what its twin does",
   (page) => {
     const named = namedInTables(`docs/${page}.md`);
 
-    expect(named.flat().length).toBeGreaterThan(50);
+    expect(named.flat().length).toBeGreaterThan(30);
     expect(namedInTables(`docs/ko/${page}.md`)).toEqual(named);
   },
 );
+
+it("docs/ko/ARCHITECTURE.md names in each of its parts what its twin does", () => {
+  const namedInParts = (page: string): string[][] =>
+    read(page)
+      .replaceAll(/^```[\s\S]+?^```$/gm, "")
+      .split(/^## /m)
+      .map((part) => [...new Set(part.replaceAll("\n", " ").match(/`[^`]+`/g))].sort());
+  const named = namedInParts("docs/ARCHITECTURE.md");
+
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.flat().length).toBeGreaterThan(100);
+  expect(namedInParts("docs/ko/ARCHITECTURE.md")).toEqual(named);
+});
 
 /** Each test that the page names: its file, and the words that must be in it. */
 function citedTests(): { readonly file: string; readonly words: string }[] {

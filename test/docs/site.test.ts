@@ -134,6 +134,7 @@ describe("the documentation site", () => {
         "security",
         "threat-model",
         "dependencies",
+        "ARCHITECTURE",
         "clients/README",
         "clients/codex",
       ]),
