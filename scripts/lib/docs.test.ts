@@ -19,9 +19,9 @@ function isForTests(dependency: string): boolean {
   return dependency === "@keywheel/testkit" || dependency.startsWith("@types/");
 }
 
-/** The rows below a heading of `docs/dependencies.md`. */
-function listedFor(name: string): { readonly name: string; readonly reason: string }[] {
-  const section = read("docs/dependencies.md")
+/** The rows below a heading of a page of dependencies. */
+function listedFor(name: string, page: string): { readonly name: string; readonly reason: string }[] {
+  const section = read(page)
     .split(/^## /m)
     .find((part) => part.split("\n", 1)[0]?.includes(`\`${name}\``));
   return [...(section ?? "").matchAll(/^\| `([^`]+)` +\| (.*?) *\|$/gm)].map(([, found = "", reason = ""]) => ({
@@ -35,10 +35,52 @@ it.each([
   ["gateway", "keywheel"],
   ["ui", "@keywheel/ui"],
 ])("docs/dependencies.md gives a reason for each production dependency: %s", (folder, name) => {
-  const listed = listedFor(name);
+  const listed = listedFor(name, "docs/dependencies.md");
 
   expect(listed.map((row) => row.name).sort()).toEqual(dependenciesOf(folder));
   expect(listed.filter(({ reason }) => reason.length < 10)).toEqual([]);
+});
+
+it.each([
+  ["pool", "@keywheel/pool"],
+  ["gateway", "keywheel"],
+  ["ui", "@keywheel/ui"],
+])("docs/ko/dependencies.md gives a reason in Korean for each of them: %s", (folder, name) => {
+  const listed = listedFor(name, "docs/ko/dependencies.md");
+
+  expect(listed.map((row) => row.name).sort()).toEqual(dependenciesOf(folder));
+  expect(listed.filter(({ reason }) => !/\p{Script=Hangul}/u.test(reason))).toEqual([]);
+});
+
+/** What a page's tables name row by row and no language changes: packages, files, tests and words of their names. */
+function namedInTables(page: string): string[][] {
+  return read(page)
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((row) => (row.match(/`[^`]+`|"[^"]+"/g) ?? []).sort());
+}
+
+it.each(["dependencies", "threat-model", "ARCHITECTURE"])(
+  "docs/ko/%s.md names in each row of its tables what its twin does",
+  (page) => {
+    const named = namedInTables(`docs/${page}.md`);
+
+    expect(named.flat().length).toBeGreaterThan(30);
+    expect(namedInTables(`docs/ko/${page}.md`)).toEqual(named);
+  },
+);
+
+it("docs/ko/ARCHITECTURE.md names in each of its parts what its twin does", () => {
+  const namedInParts = (page: string): string[][] =>
+    read(page)
+      .replaceAll(/^```[\s\S]+?^```$/gm, "")
+      .split(/^## /m)
+      .map((part) => [...new Set(part.replaceAll("\n", " ").match(/`[^`]+`/g))].sort());
+  const named = namedInParts("docs/ARCHITECTURE.md");
+
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.flat().length).toBeGreaterThan(100);
+  expect(namedInParts("docs/ko/ARCHITECTURE.md")).toEqual(named);
 });
 
 /** Each test that the page names: its file, and the words that must be in it. */
