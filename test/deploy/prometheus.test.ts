@@ -157,7 +157,7 @@ it("the questions that the pages show have answers", async () => {
     { what: "all of them to be answered", timeoutMs: 30_000 },
   );
 
-  expect(found.length).toBe(6);
+  expect(found.length).toBe(8);
 }, 60_000);
 
 it("the metrics are well-formed, to Prometheus's own tool", async () => {
@@ -181,7 +181,12 @@ it("rules and dashboard ask for nothing that a gateway does not tell", async () 
   pool.provider.on().next(reply.status(429), reply.status(401));
   await pool.turns(4, { session: "a chat" });
   await pool.turns(2);
-  await gateway.api("PATCH", `/keys/${pool.keys[0]?.id}`, { enabled: true });
+  for (const { id } of pool.keys) await gateway.api("PATCH", `/keys/${id}`, { enabled: true });
+  await eventually(
+    async () => (await pool.send()).status,
+    (status) => status === 200,
+    { what: "a key that is back" },
+  );
   await gateway.api("POST", "/webhooks", { url: "http://127.0.0.1:9/" });
   pool.provider.on().times(2, reply.status(401));
   await pool.turns(2);
