@@ -2,9 +2,7 @@ import type { KeyEntry, PassedOver, StatePolicy } from "../ports/shared-state.ts
 import { isCooling } from "../rules/cooldown.ts";
 import type { EpochMs } from "../rules/time.ts";
 import type { KeyCell } from "./key-cell.ts";
-import type { PoolOfCells } from "./pool-of-cells.ts";
-
-const passedOverShown = 8;
+import { passedOverShown, type PoolOfCells } from "./pool-of-cells.ts";
 
 /** Whose turn it is, and how many of its turns that key has had in this round. */
 interface Place {

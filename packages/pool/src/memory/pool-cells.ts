@@ -4,9 +4,7 @@ import { DeadlineHeap } from "../rules/deadline-heap.ts";
 import type { EpochMs } from "../rules/time.ts";
 import { Wheel, type WheelPlace } from "../rules/wheel.ts";
 import type { KeyCell } from "./key-cell.ts";
-import type { PoolOfCells } from "./pool-of-cells.ts";
-
-const passedOverShown = 8;
+import { passedOverShown, type PoolOfCells } from "./pool-of-cells.ts";
 
 /**
  * The keys of one pool on their wheel.

@@ -2,6 +2,9 @@ import type { KeyEntry, PassedOver, StatePolicy } from "../ports/shared-state.ts
 import type { EpochMs } from "../rules/time.ts";
 import type { KeyCell } from "./key-cell.ts";
 
+/** As many keys as are named, at the most, of those that a choice passed over. */
+export const passedOverShown = 8;
+
 /** The keys of one pool on their wheel. What depends on time holds as of the last `wake`. */
 export interface PoolOfCells {
   policy: StatePolicy;
@@ -21,7 +24,7 @@ export interface PoolOfCells {
   first(model: string | undefined, tried: ReadonlySet<string> | undefined): KeyCell | undefined;
   /** The ids of the next `count` turns, taking none. */
   preview(count: number): string[];
-  /** The keys that the wheel passes over before its next turn for this model, at most eight. */
+  /** The keys that the wheel passes over before its next turn for this model, at most `passedOverShown`. */
   passedOver(model: string | undefined, now: EpochMs): PassedOver[];
 }
 
